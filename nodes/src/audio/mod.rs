@@ -1,0 +1,1 @@
+//! Sound: files, rates, tones.

@@ -1,0 +1,1 @@
+//! Sockets: RTP and UDP.

@@ -1,0 +1,1 @@
+//! Speech: denoise, VAD, STT, NLU, answers, SSML, TTS.

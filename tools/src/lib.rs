@@ -1,0 +1,1 @@
+//! The `graphrun` command as a library.

@@ -1,0 +1,3 @@
+//! The `graphrun` command.
+
+fn main() {}
