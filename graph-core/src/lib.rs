@@ -2,6 +2,9 @@
 //!
 //! This crate knows no node and no codec.
 
+pub mod budget;
 pub mod payload;
+pub mod time;
 
 pub use payload::Payload;
+pub use time::{Clock, Nanos, Stamp};
