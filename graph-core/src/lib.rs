@@ -3,6 +3,7 @@
 //! This crate knows no node and no codec.
 
 pub mod budget;
+pub mod kind;
 pub mod payload;
 pub mod time;
 
