@@ -1,6 +1,8 @@
 //! Pulls with a test double of the package clients, `support/fake-client`, alone in the search path as `python3`,
 //! `apt-get` and `dpkg-deb`.
 
+#![allow(clippy::unwrap_used, reason = "the helpers of a test may unwrap like the test itself")]
+
 use std::{
     fs::{self, File},
     io::Write,
