@@ -30,8 +30,10 @@ pub struct Bundle {
     /// Bytes to fetch; zero for what is made here.
     #[serde(default)]
     pub download: u64,
-    /// The licence that the source states, as an SPDX expression where it has one, with what else to know.
+    /// The licence that the source states, as an SPDX expression.
     pub licence: String,
+    /// What else to know before using it.
+    pub note: Option<String>,
     /// The assets.
     pub assets: Vec<Asset>,
 }

@@ -58,41 +58,71 @@ fn named_or<'a>(names: &'a [String], all: impl Iterator<Item = &'a str>) -> Vec<
     if names.is_empty() { all.collect() } else { names.iter().map(String::as_str).collect() }
 }
 
+/// The columns that fit where what an asset is does not.
+const NARROW: usize = 120;
+
 fn list(store: &Store, terminal: Terminal) -> String {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header([
-        "ASSET",
-        "VERSION",
-        "SIZE",
-        "HERE",
-        "LICENCE",
-        "WHAT IT IS",
-    ]);
+    let explains = !terminal.is_terminal || terminal.width >= NARROW;
+    table.load_style(presets::NOTHING).set_header(row(
+        ["asset", "version", "size", "here", "licence"],
+        "what it is",
+        explains,
+    ));
     if terminal.is_terminal {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal.width as u16);
     }
-    for (bundle, asset) in store.catalogue().assets() {
+    let mut notes = String::new();
+    for bundle in &store.catalogue().bundles {
         let version = match &bundle.source {
             Source::Derived { from, .. } => format!("from {from}"),
             source => source.version().to_owned(),
         };
-        let here = match store.state(asset) {
-            State::Present => "yes",
-            State::Unverified => "unverified",
-            State::Absent => "no",
-        };
-        table.add_row([
-            asset.name.clone(),
-            version,
-            DecimalBytes(asset.content.bytes()).to_string(),
-            here.into(),
-            bundle.licence.clone(),
-            asset.about.clone(),
-        ]);
+        for asset in &bundle.assets {
+            let here = match store.state(asset) {
+                State::Present => "yes",
+                State::Unverified => "unverified",
+                State::Absent => "no",
+            };
+            let size = DecimalBytes(asset.content.bytes()).to_string();
+            table.add_row(row([&asset.name, &version, &size, here, &bundle.licence], &asset.about, explains));
+        }
+        if let Some(note) = &bundle.note {
+            let names: Vec<_> = bundle.assets.iter().map(|asset| asset.name.as_str()).collect();
+            notes += &format!(" {}: {note}\n", names.join(", "));
+        }
     }
     if let Some(size) = table.column_mut(2) {
         size.set_cell_alignment(CellAlignment::Right);
     }
     let lines: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-    format!("{lines}\nin {}\n", store.root().display())
+    format!("{lines}\n{notes}\n in {}\n", store.root().display())
+}
+
+fn row<'a>(cells: [&'a str; 5], about: &'a str, explains: bool) -> Vec<&'a str> {
+    cells.into_iter().chain(explains.then_some(about)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assets::{Catalogue, Clients};
+
+    #[test]
+    fn the_list_fits_eighty_columns_and_a_pipe_gets_a_line_an_asset() {
+        let store = Store::new(Catalogue::shipped().clone(), "/none".into(), Clients::in_path(""), &[]);
+        let assets = store.catalogue().assets().count();
+        let table = |text: &str| text.split("\n\n").next().map(|table| table.lines().count());
+        for width in [80, 119] {
+            let narrow = list(&store, Terminal { is_terminal: true, width, colour: false });
+            assert_eq!(table(&narrow), Some(assets + 1), "{narrow}");
+        }
+        let piped = list(&store, Terminal { is_terminal: false, width: 80, colour: false });
+        assert_eq!(table(&piped), Some(assets + 1), "{piped}");
+        let silero = piped.lines().find(|line| line.starts_with(" silero-vad ")).unwrap();
+        assert!(
+            ["6.2.3", "2.33 MB", "no", "MIT", "16 kHz"].iter().all(|part| silero.contains(part)),
+            "{silero}"
+        );
+    }
 }
