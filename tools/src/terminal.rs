@@ -8,7 +8,7 @@ use std::{
 use terminal_size::{Width, terminal_size_of};
 
 /// Columns where nothing says how many there are.
-pub const DEFAULT_WIDTH: usize = 80;
+pub const DEFAULT_WIDTH: u16 = 80;
 
 /// One output stream, as far as it matters for laying out text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Terminal {
     /// Whether somebody may be watching: the stream goes to a terminal.
     pub is_terminal: bool,
     /// Columns: `COLUMNS`, else the terminal's own, else [`DEFAULT_WIDTH`].
-    pub width: usize,
+    pub width: u16,
     /// Whether to colour: a terminal that is not `dumb`, and `NO_COLOR` unset or empty (no-color.org).
     pub colour: bool,
 }
@@ -36,7 +36,7 @@ pub fn stderr() -> Terminal {
 fn describe(is_terminal: bool, columns: Option<u16>, variable: impl Fn(&str) -> Option<String>) -> Terminal {
     let set = |name| variable(name).filter(|value| !value.is_empty());
     let stated = set("COLUMNS").and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
-    let width = stated.or(columns.map(usize::from).filter(|columns| *columns > 0)).unwrap_or(DEFAULT_WIDTH);
+    let width = stated.or(columns.filter(|columns| *columns > 0)).unwrap_or(DEFAULT_WIDTH);
     let colour = is_terminal && set("NO_COLOR").is_none() && set("TERM").is_some_and(|term| term != "dumb");
     Terminal { is_terminal, width, colour }
 }

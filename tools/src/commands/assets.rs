@@ -1,9 +1,9 @@
 //! `graphrun assets`.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::CellAlignment;
 use indicatif::DecimalBytes;
 
-use super::{fail, print};
+use super::{fail, lines, plain_table, print};
 use crate::{
     assets::{AssetError, Progress, Source, State, Store},
     cli::{AssetsAction, AssetsArgs},
@@ -58,21 +58,14 @@ fn named_or<'a>(names: &'a [String], all: impl Iterator<Item = &'a str>) -> Vec<
     if names.is_empty() { all.collect() } else { names.iter().map(String::as_str).collect() }
 }
 
-/// The columns that fit where what an asset is does not.
-const NARROW: usize = 120;
+/// From so many columns on there is room to say what each asset is.
+const WIDE: u16 = 120;
 
 fn list(store: &Store, terminal: Terminal) -> String {
-    let mut table = Table::new();
-    let explains = !terminal.is_terminal || terminal.width >= NARROW;
-    table.load_style(presets::NOTHING).set_header(row(
-        ["asset", "version", "size", "here", "licence"],
-        "what it is",
-        explains,
-    ));
-    if terminal.is_terminal {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal.width as u16);
-    }
-    let mut notes = String::new();
+    let explains = !terminal.is_terminal || terminal.width >= WIDE;
+    let mut assets = plain_table(terminal);
+    assets.set_header(row(["asset", "version", "size", "here", "licence"], "what it is", explains));
+    let mut notes = plain_table(terminal);
     for bundle in &store.catalogue().bundles {
         let version = match &bundle.source {
             Source::Derived { from, .. } => format!("from {from}"),
@@ -85,18 +78,20 @@ fn list(store: &Store, terminal: Terminal) -> String {
                 State::Absent => "no",
             };
             let size = DecimalBytes(asset.content.bytes()).to_string();
-            table.add_row(row([&asset.name, &version, &size, here, &bundle.licence], &asset.about, explains));
+            assets.add_row(row(
+                [&asset.name, &version, &size, here, &bundle.licence],
+                &asset.about,
+                explains,
+            ));
         }
         if let Some(note) = &bundle.note {
-            let names: Vec<_> = bundle.assets.iter().map(|asset| asset.name.as_str()).collect();
-            notes += &format!(" {}: {note}\n", names.join(", "));
+            notes.add_row([bundle.source.name(), note]);
         }
     }
-    if let Some(size) = table.column_mut(2) {
+    if let Some(size) = assets.column_mut(2) {
         size.set_cell_alignment(CellAlignment::Right);
     }
-    let lines: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-    format!("{lines}\n{notes}\n in {}\n", store.root().display())
+    format!("{}\n{}\n in {}\n", lines(&assets), lines(&notes), store.root().display())
 }
 
 fn row<'a>(cells: [&'a str; 5], about: &'a str, explains: bool) -> Vec<&'a str> {

@@ -1,8 +1,8 @@
 //! `graphrun doctor`.
 
-use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, Color};
 
-use super::{fail, print};
+use super::{fail, lines, plain_table, print};
 use crate::{
     cli::DoctorArgs,
     doctor::{self, Finding, Level},
@@ -24,16 +24,7 @@ pub fn run(_args: &DoctorArgs) -> u8 {
 }
 
 fn render(findings: &[Finding], terminal: Terminal) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    if terminal.is_terminal {
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal.width as u16);
-    }
-    if terminal.colour {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
+    let mut table = plain_table(terminal);
     for finding in findings {
         let word = Cell::new(finding.level.word());
         let word = match finding.level {
@@ -48,13 +39,8 @@ fn render(findings: &[Finding], terminal: Terminal) -> String {
         table.add_row([word, Cell::new(finding.what), Cell::new(found)]);
     }
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
-    let lines: String = table.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-    format!(
-        "{lines}\n{} ok, {} to know of, {} missing\n",
-        count(Level::Ok),
-        count(Level::Warn),
-        count(Level::Missing)
-    )
+    let [ok, warn, missing] = [Level::Ok, Level::Warn, Level::Missing].map(count);
+    format!("{}\n {ok} ok, {warn} to know of, {missing} missing\n", lines(&table))
 }
 
 #[cfg(test)]
@@ -74,7 +60,7 @@ mod tests {
         ];
         let plain = render(&findings, Terminal { is_terminal: false, width: 80, colour: false });
         let expected = " ok       clock source  tsc\n missing  C compiler    no cc in PATH\n                        \
-                        -> apt-get install gcc\n\n1 ok, 0 to know of, 1 missing\n";
+                        -> apt-get install gcc\n\n 1 ok, 0 to know of, 1 missing\n";
         assert_eq!(plain, expected);
     }
 

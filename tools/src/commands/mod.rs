@@ -8,7 +8,9 @@ use std::{
     io::{self, Write},
 };
 
-use crate::exit;
+use comfy_table::{ContentArrangement, Table, presets};
+
+use crate::{exit, terminal::Terminal};
 
 /// Writes a result to stdout.
 ///
@@ -26,4 +28,24 @@ pub fn print(result: &str) -> u8 {
 pub fn fail(error: &dyn Display) -> u8 {
     eprintln!("graphrun: {error}");
     exit::FAILED
+}
+
+/// A table without lines, as wide as the terminal where there is one, else as wide as what it says.
+fn plain_table(terminal: Terminal) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    if terminal.is_terminal {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(terminal.width);
+    }
+    if terminal.colour {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    table
+}
+
+/// The text of a table, without the blanks that pad its lines.
+fn lines(table: &Table) -> String {
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
