@@ -2,7 +2,26 @@
 
 use std::any::TypeId;
 
-use crate::payload::Payload;
+use crate::{diagnostic::Diagnostics, file::RawWith, payload::Payload};
+
+/// The node kinds that a build knows.
+pub trait Kinds {
+    /// What is known of a kind.
+    fn get(&self, kind: &str) -> Option<&KindSpec>;
+
+    /// All kinds, for lists and near misses.
+    fn names(&self) -> Vec<&str>;
+
+    /// The cargo feature that a build with this kind needs, where the kind exists and this build is without it.
+    fn missing_feature(&self, _kind: &str) -> Option<String> {
+        None
+    }
+
+    /// What is wrong with the parameters of a node of that kind, before any node is made.
+    fn check_params(&self, _kind: &str, _with: &RawWith) -> Diagnostics {
+        Diagnostics::new()
+    }
+}
 
 /// A node kind as the registry knows it.
 #[derive(Clone, Debug)]

@@ -1,0 +1,293 @@
+//! Whether the edges fit the ports, everything is fed, and nothing runs in a circle or for nothing.
+
+use std::collections::{HashMap, VecDeque};
+
+use petgraph::{
+    Direction,
+    algo::{tarjan_scc, toposort},
+    graph::{DiGraph, NodeIndex},
+    visit::{Bfs, EdgeRef, Reversed},
+};
+
+use super::net::Net;
+use crate::{
+    codes,
+    diagnostic::{Diagnostic, Diagnostics},
+    kind::{Arity, PortRole},
+};
+
+/// Complains of every edge and node that does not fit. Returns the nodes in order, producers first, where there is one.
+pub(super) fn check(net: &Net<'_>, diagnostics: &mut Diagnostics) -> Option<Vec<usize>> {
+    for (at, _) in net.edges.iter().enumerate() {
+        edge(net, at, diagnostics);
+    }
+    feeds(net, diagnostics);
+    fan_out(net, diagnostics);
+    if net.complete {
+        unfed(net, diagnostics);
+    }
+    let order = order(net, diagnostics);
+    feedback(net, diagnostics);
+    if net.complete {
+        dead(net, diagnostics);
+    }
+    order
+}
+
+/// The two ports of an edge against each other, and against what the edge is marked as.
+fn edge(net: &Net<'_>, at: usize, diagnostics: &mut Diagnostics) {
+    let (edge, spec) = &net.edges[at];
+    let Some(spec) = spec else { return };
+    let from = net.port(&edge.from);
+    let Some(to) = &edge.to else {
+        if spec.wire || spec.feedback || spec.queue != Default::default() {
+            diagnostics.push(
+                Diagnostic::new(&codes::DONE_EDGE, format!("`{}` leads nowhere", edge.from.name))
+                    .at(&spec.span)
+                    .node(&spec.from.node)
+                    .help("take `queue`, `wire` and `feedback` out; the edge is there to carry a budget"),
+            );
+        }
+        return;
+    };
+    let into = net.port(to);
+    if from.payload_id != into.payload_id {
+        diagnostics.push(
+            Diagnostic::new(
+                &codes::PAYLOADS_DIFFER,
+                format!("`{}` gives {} and `{}` takes {}", edge.from.name, from.payload, to.name, into.payload),
+            )
+            .at(&spec.span)
+            .node(&spec.from.node)
+            .expected(format!("the same payload at both ends: {}", into.payload))
+            .found(from.payload)
+            .help("put a node between them that makes the one of the other, or choose another port"),
+        );
+    }
+    for (port, name) in [(from, &edge.from.name), (into, &to.name)] {
+        let (message, help) = match (port.wire, edge.wire) {
+            (true, false) => (
+                format!("`{name}` is one end of a socket, and the edge is not marked as such"),
+                "add wire: true to the edge",
+            ),
+            (false, true) => (
+                format!("the edge is marked as a socket, and `{name}` is none"),
+                "take wire: true out, or name a port that is one end of a socket",
+            ),
+            _ => continue,
+        };
+        let diagnostic = Diagnostic::new(&codes::WIRE, message).at(&spec.span).node(&spec.from.node).help(help);
+        diagnostics.push(diagnostic);
+    }
+}
+
+/// An input has one edge.
+fn feeds(net: &Net<'_>, diagnostics: &mut Diagnostics) {
+    let mut first: HashMap<(usize, usize), usize> = HashMap::new();
+    for (at, (edge, _)) in net.edges.iter().enumerate() {
+        let Some(to) = &edge.to else { continue };
+        let Some(&other) = first.get(&(to.node, to.port)) else {
+            first.insert((to.node, to.port), at);
+            continue;
+        };
+        diagnostics.push(
+            Diagnostic::new(&codes::FED_TWICE, format!("the input `{}` is fed by two edges", to.name))
+                .at(net.edge_span(at))
+                .node(&net.node(to.node).id)
+                .expected("one edge at an input")
+                .found(format!("edges from `{}` and `{}`", net.edges[other].0.from.name, edge.from.name))
+                .help("join the two in a node with two inputs, or remove one edge")
+                .related(net.edge_span(other), "the other edge"),
+        );
+    }
+}
+
+/// A payload that only moves has one receiver.
+fn fan_out(net: &Net<'_>, diagnostics: &mut Diagnostics) {
+    let mut first: HashMap<(usize, usize), usize> = HashMap::new();
+    for (at, _, _) in net.links() {
+        let from = &net.edges[at].0.from;
+        let port = net.port(from);
+        let Some(&other) = first.get(&(from.node, from.port)) else {
+            first.insert((from.node, from.port), at);
+            continue;
+        };
+        if !port.shares {
+            diagnostics.push(
+                Diagnostic::new(
+                    &codes::NOT_SHARED,
+                    format!("`{}` feeds two inputs, and its payload, {}, cannot be shared", from.name, port.payload),
+                )
+                .at(net.edge_span(at))
+                .node(&net.node(from.node).id)
+                .expected("one edge, or a payload that several may read")
+                .help(format!("the author of {} can make it Clone; until then put a node between that copies it", port.payload))
+                .related(net.edge_span(other), "the other edge"),
+            );
+        }
+    }
+}
+
+/// A required input has an edge.
+fn unfed(net: &Net<'_>, diagnostics: &mut Diagnostics) {
+    let fed: std::collections::HashSet<(usize, usize)> =
+        net.edges.iter().filter_map(|(edge, _)| edge.to.as_ref()).map(|to| (to.node, to.port)).collect();
+    for (node, kind) in net.kinds.iter().enumerate() {
+        let ports = kind.iter().flat_map(|kind| kind.ports.iter().enumerate());
+        for (at, port) in ports {
+            if !matches!(port.role, PortRole::Input { required: true, .. }) || fed.contains(&(node, at)) {
+                continue;
+            }
+            let spec = net.node(node);
+            let givers = givers(net, node, port.payload_id);
+            let help = match givers.as_slice() {
+                [] => format!("no node here gives {}: `graphrun nodes` tells which kinds do", port.payload),
+                [one, ..] => {
+                    let wire = if port.wire { ", wire: true" } else { "" };
+                    format!("add the edge (from: \"{one}\", to: \"{}.{}\"{wire})", spec.id, port.name)
+                }
+            };
+            diagnostics.push(
+                Diagnostic::new(&codes::UNFED, format!("the input `{}.{}` is fed by no edge", spec.id, port.name))
+                    .at(&spec.span)
+                    .node(&spec.id)
+                    .expected(format!("an edge that brings {}", port.payload))
+                    .help(help),
+            );
+        }
+    }
+}
+
+/// Outputs of other nodes that give the payload.
+fn givers(net: &Net<'_>, taker: usize, payload: std::any::TypeId) -> Vec<String> {
+    let nodes = net.kinds.iter().enumerate().filter(|(node, _)| *node != taker);
+    let ports = nodes.flat_map(|(node, kind)| kind.iter().flat_map(|kind| kind.outputs()).map(move |port| (node, port)));
+    ports
+        .filter(|(_, port)| port.payload_id == payload && matches!(port.role, PortRole::Output { .. }))
+        .map(|(node, port)| format!("{}.{}", net.node(node).id, port.name))
+        .collect()
+}
+
+/// Producers before consumers; a circle without a feedback edge is complained of.
+fn order(net: &Net<'_>, diagnostics: &mut Diagnostics) -> Option<Vec<usize>> {
+    let graph = net.digraph(|edge| !edge.feedback);
+    if let Ok(order) = toposort(&graph, None) {
+        return Some(order.into_iter().map(NodeIndex::index).collect());
+    }
+    let mut components: Vec<Vec<NodeIndex>> = tarjan_scc(&graph);
+    components.sort_by_key(|nodes| nodes.iter().copied().min());
+    for nodes in components {
+        let start = nodes.iter().copied().min().expect("a component has a node");
+        let Some(circle) = circle(&graph, start) else { continue };
+        let names: Vec<&str> = [start]
+            .into_iter()
+            .chain(circle.iter().filter_map(|edge| graph.edge_endpoints(*edge)).map(|(_, to)| to))
+            .map(|node| net.node(node.index()).id.as_str())
+            .collect();
+        let closing = *circle.last().expect("a circle has an edge");
+        diagnostics.push(
+            Diagnostic::new(&codes::CYCLE, format!("the edges run in a circle: {}", names.join(" -> ")))
+                .at(net.edge_span(graph[closing]))
+                .node(names[0])
+                .help("add feedback: true to the edge that closes it, such as this one"),
+        );
+    }
+    None
+}
+
+/// The shortest way from `start` back to it.
+fn circle(graph: &DiGraph<usize, usize>, start: NodeIndex) -> Option<Vec<petgraph::graph::EdgeIndex>> {
+    let mut came_by = HashMap::new();
+    let mut queue = VecDeque::from([start]);
+    while let Some(node) = queue.pop_front() {
+        for edge in graph.edges(node) {
+            if edge.target() == start {
+                let mut way = vec![edge.id()];
+                let mut at = node;
+                while at != start {
+                    let by = came_by[&at];
+                    way.push(by);
+                    at = graph.edge_endpoints(by).expect("the edge is of this graph").0;
+                }
+                way.reverse();
+                return Some(way);
+            }
+            came_by.entry(edge.target()).or_insert_with(|| {
+                queue.push_back(edge.target());
+                edge.id()
+            });
+        }
+    }
+    None
+}
+
+/// A feedback edge closes a circle.
+fn feedback(net: &Net<'_>, diagnostics: &mut Diagnostics) {
+    let graph = net.digraph(|_| true);
+    for (at, from, to) in net.links().filter(|(at, _, _)| net.edges[*at].0.feedback) {
+        let closes = from == to || petgraph::algo::has_path_connecting(&graph, NodeIndex::new(to), NodeIndex::new(from), None);
+        if !closes {
+            diagnostics.push(
+                Diagnostic::new(
+                    &codes::NO_FEEDBACK,
+                    format!("the edge {} is marked as feedback and closes no circle", net.edges[at].0.name()),
+                )
+                .at(net.edge_span(at))
+                .node(&net.node(from).id)
+                .help("take feedback: true out: the end of the stream does not wait for such an edge"),
+            );
+        }
+    }
+}
+
+/// Every node has a source before it and an effect behind it.
+fn dead(net: &Net<'_>, diagnostics: &mut Diagnostics) {
+    let graph = net.digraph(|_| true);
+    let starts = graph.node_indices().filter(|node| graph.edges_directed(*node, Direction::Incoming).next().is_none());
+    let ends = graph.node_indices().filter(|node| {
+        let kind = net.kinds[node.index()].expect("the graph is complete");
+        let gives = kind.ports.iter().any(|port| matches!(port.role, PortRole::Output { .. }));
+        !gives || kind.ports.iter().any(|port| port.role == PortRole::Done)
+    });
+    let mut driven = vec![false; net.kinds.len()];
+    let mut useful = vec![false; net.kinds.len()];
+    for start in starts {
+        let mut walk = Bfs::new(&graph, start);
+        while let Some(node) = walk.next(&graph) {
+            driven[node.index()] = true;
+        }
+    }
+    for end in ends {
+        let mut walk = Bfs::new(Reversed(&graph), end);
+        while let Some(node) = walk.next(Reversed(&graph)) {
+            useful[node.index()] = true;
+        }
+    }
+    let dead: Vec<usize> = (0..net.kinds.len()).filter(|node| !useful[*node]).collect();
+    let leads_on = |node: &usize| graph.edges(NodeIndex::new(*node)).next().is_some();
+    // The last of a row of dead nodes is the one to connect; the others follow.
+    let last: Vec<usize> = dead.iter().copied().filter(|node| !leads_on(node)).collect();
+    for &node in if last.is_empty() { &dead } else { &last } {
+        let spec = net.node(node);
+        diagnostics.push(
+            Diagnostic::new(&codes::DEAD_NODE, format!("nothing comes of the node `{}`: no edge leads on to a sink", spec.id))
+                .at(&spec.span)
+                .node(&spec.id)
+                .help("connect an output of it, or remove the node"),
+        );
+    }
+    for node in (0..net.kinds.len()).filter(|node| !driven[*node]) {
+        let spec = net.node(node);
+        diagnostics.push(
+            Diagnostic::new(&codes::DEAD_NODE, format!("nothing drives the node `{}`: no source leads to it", spec.id))
+                .at(&spec.span)
+                .node(&spec.id)
+                .help("connect it to a source, or remove it"),
+        );
+    }
+}
+
+/// Whether the edge's output may give more than one packet a cause.
+pub(super) fn gives_many(net: &Net<'_>, at: usize) -> bool {
+    net.port(&net.edges[at].0.from).role == PortRole::Output { arity: Arity::Many }
+}
