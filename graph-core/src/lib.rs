@@ -4,6 +4,7 @@
 
 pub mod budget;
 pub mod kind;
+pub mod measure;
 pub mod payload;
 pub mod time;
 
