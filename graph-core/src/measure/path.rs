@@ -18,6 +18,10 @@ pub struct PathSpec<'a> {
     pub budget: &'a Budget,
     /// How many edges it has.
     pub edges: usize,
+    /// Whether one cause may have several packets at its end, since an output on the way gives `many`.
+    pub many: bool,
+    /// How many packets of one cause are measured where `many`; `None` for the first only. The others are counted.
+    pub packets: Option<u32>,
     /// Whether every measure is recorded, limited or not.
     pub all: bool,
 }
@@ -43,15 +47,20 @@ pub struct Lineage<'a> {
 /// thread may call the rest.
 ///
 /// Latency, held, cost and age are always measured. The work, held and wait of a path are the sums over its edges; a
-/// cause is what the first edge's producer took, so that `first` is the first packet to arrive for one start.
+/// cause is what the first edge's producer took; its packets come one after another.
 #[derive(Debug)]
 pub struct PathMeter {
     recorder: Recorder,
     parts: Box<[PartSums]>,
     summed: Counter,
     worst: Worst,
+    /// Packets of one cause that are measured; `None` where each packet is its own cause.
+    per_cause: Option<u64>,
+    cause: Counter,
+    of_cause: Counter,
     completed: Counter,
     warm_up: Counter,
+    beyond: Counter,
     left: Counter,
     cancelled: Counter,
 }
@@ -92,6 +101,8 @@ pub struct PathCounts {
     pub cancelled: u64,
     /// Of those completed, how many belong to the warm-up; not measured.
     pub warm_up: u64,
+    /// Of those completed, how many came after as many of their cause as are measured.
+    pub beyond: u64,
 }
 
 /// One of the worst packets of a path, taken apart.
@@ -112,17 +123,21 @@ const HOP_WORDS: usize = 4;
 impl PathMeter {
     /// A meter with nothing counted.
     pub fn new(spec: &PathSpec) -> PathMeter {
-        let &PathSpec { budget, edges, all } = spec;
+        let &PathSpec { budget, edges, many, packets, all } = spec;
         let always: &[Measure] =
             if all { &Measure::ALL } else { &[Measure::Latency, Measure::Held, Measure::Cost, Measure::Age] };
         let samples = !budget.limits.is_empty();
         PathMeter {
-            recorder: Recorder::new(&Keep { budget, default: Measure::Latency, always, many: true, samples }),
+            recorder: Recorder::new(&Keep { budget, default: Measure::Latency, always, many, samples }),
             parts: (0..edges).map(|_| PartSums::default()).collect(),
             summed: Counter::default(),
             worst: Worst::new(3 + edges * HOP_WORDS),
+            per_cause: many.then(|| packets.unwrap_or(1).into()),
+            cause: Counter::default(),
+            of_cause: Counter::default(),
             completed: Counter::default(),
             warm_up: Counter::default(),
+            beyond: Counter::default(),
             left: Counter::default(),
             cancelled: Counter::default(),
         }
@@ -139,6 +154,9 @@ impl PathMeter {
         }
         let hops = lineage.hops;
         let (Some(first), Some(last)) = (hops.first(), hops.last()) else { return };
+        if self.is_beyond(first.began) {
+            return self.beyond.add(1);
+        }
         let whole = hops.len() == self.parts.len()
             && hops.iter().all(Hop::in_order)
             && hops.is_sorted_by(|hop, next| hop.taken == next.began);
@@ -161,13 +179,24 @@ impl PathMeter {
                 part.wait.add(hop.wait().expect("stamps in order").0);
             }
         }
-        let rank = self.recorder.record(&times, [first.began.0, first.taken.0], last.taken);
+        let rank = self.recorder.record(&times, [first.began.0, 0], last.taken);
         if let Some(rank) = rank
             && self.worst.wants(rank.0)
         {
             let stamps = hops.iter().flat_map(|hop| [hop.began.0, hop.sent.0, hop.taken.0, hop.held.0]);
             self.worst.keep(rank.0, [lineage.seq, lineage.turn, lineage.origin.0].into_iter().chain(stamps));
         }
+    }
+
+    /// Whether as many packets of that cause as are measured have come before.
+    fn is_beyond(&self, cause: Stamp) -> bool {
+        let Some(measured) = self.per_cause else { return false };
+        if self.of_cause.get() == 0 || self.cause.get() != cause.0 {
+            self.cause.set(cause.0);
+            self.of_cause.set(0);
+        }
+        self.of_cause.add(1);
+        self.of_cause.get() > measured
     }
 
     /// So many packets that had entered the path ended on the way, or were forgotten since too many were under way.
@@ -192,6 +221,7 @@ impl PathMeter {
             left: self.left.get(),
             cancelled: self.cancelled.get(),
             warm_up: self.warm_up.get(),
+            beyond: self.beyond.get(),
         }
     }
 
