@@ -7,6 +7,7 @@ pub mod check;
 pub mod diagnostic;
 pub mod file;
 pub mod kind;
+pub mod measure;
 pub mod payload;
 pub mod time;
 
