@@ -321,19 +321,30 @@ impl std::error::Error for Diagnostics {}
 /// The entry of `candidates` that is most likely meant by `word`, for "did you mean".
 pub(crate) fn near_miss<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&word, &candidate.to_lowercase()), candidate))
-        .filter(|(likeness, _)| *likeness >= 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
+    let slips = (word.chars().count() / 3).max(1);
+    let likeness = |candidate: &str| {
+        let candidate = candidate.to_lowercase();
+        let likeness = strsim::jaro_winkler(&word, &candidate);
+        (likeness >= 0.8 || strsim::damerau_levenshtein(&word, &candidate) <= slips).then_some(likeness)
+    };
+    let near = candidates.into_iter().filter_map(|candidate| Some((likeness(candidate)?, candidate)));
+    near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
 /// `a`, `b` and `c`, each in back quotes.
-pub(crate) fn list<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
+pub(crate) fn all_of<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
+    join(words, "and")
+}
+
+/// `a`, `b` or `c`, each in back quotes.
+pub(crate) fn one_of<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
+    join(words, "or")
+}
+
+fn join<S: AsRef<str>>(words: impl IntoIterator<Item = S>, before_last: &str) -> String {
     let mut words: Vec<String> = words.into_iter().map(|word| format!("`{}`", word.as_ref())).collect();
     let last = words.pop().unwrap_or_default();
-    if words.is_empty() { last } else { format!("{} and {last}", words.join(", ")) }
+    if words.is_empty() { last } else { format!("{} {before_last} {last}", words.join(", ")) }
 }
 
 #[cfg(test)]
@@ -376,9 +387,7 @@ mod tests {
         assert!(!warning.refuse(false));
         assert!(warning.refuse(true));
         assert!(Diagnostics::from(example()).refuse(false));
-        assert!(
-            !Diagnostics::from(Diagnostic::new(&codes::FULLY_ALLOCATED, "just enough")).refuse(true)
-        );
+        assert!(!Diagnostics::from(Diagnostic::new(&codes::FULLY_ALLOCATED, "just enough")).refuse(true));
     }
 
     #[test]
@@ -386,6 +395,7 @@ mod tests {
         assert_eq!(near_miss("budgett", ["queue", "budget", "about"]), Some("budget"));
         assert_eq!(near_miss("VAD", ["vad", "stt"]), Some("vad"));
         assert_eq!(near_miss("speech/vda", ["speech/vad", "speech/stt"]), Some("speech/vad"));
+        assert_eq!(near_miss("oat", ["in", "out"]), Some("out"));
         assert_eq!(near_miss("colour", ["queue", "budget"]), None);
     }
 }

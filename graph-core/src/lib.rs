@@ -4,7 +4,9 @@
 
 pub mod budget;
 pub mod check;
+pub mod codes;
 pub mod diagnostic;
+pub mod draw;
 pub mod file;
 pub mod kind;
 pub mod measure;

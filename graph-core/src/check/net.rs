@@ -7,7 +7,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use super::plan::{PlanEdge, PlanEnd};
 use crate::{
     codes,
-    diagnostic::{Diagnostic, Diagnostics, Span, Spanned, list, near_miss},
+    diagnostic::{Diagnostic, Diagnostics, Span, Spanned, all_of, near_miss, one_of},
     file::{EdgeSpec, Endpoint, GraphSpec, NodeSpec},
     kind::{KindSpec, Kinds, PortRole, PortSpec},
 };
@@ -64,7 +64,8 @@ impl<'a> Net<'a> {
 
     /// The edges that lead from node to node, `done` excepted.
     pub(super) fn links(&self) -> impl Iterator<Item = (usize, usize, usize)> {
-        let link = |(at, (edge, _)): (usize, &(PlanEdge, _))| Some((at, edge.from.node, edge.to.as_ref()?.node));
+        let link =
+            |(at, (edge, _)): (usize, &(PlanEdge, _))| Some((at, edge.from.node, edge.to.as_ref()?.node));
         self.edges.iter().enumerate().filter_map(link)
     }
 
@@ -87,7 +88,9 @@ impl<'a> Net<'a> {
             let names = || self.graph.nodes.iter().map(|node| node.id.as_str());
             let help = match near_miss(&end.node, names()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if (1..=12).contains(&self.graph.nodes.len()) => format!("the nodes are {}", list(names())),
+                None if (1..=12).contains(&self.graph.nodes.len()) => {
+                    format!("the nodes are {}", all_of(names()))
+                }
                 None => "add it to `nodes`".to_owned(),
             };
             // A node that could not be read is no unknown node.
@@ -136,15 +139,17 @@ impl<'a> Net<'a> {
         let done = kind.ports.iter().find(|port| port.role == PortRole::Done);
         let named = end.port.as_deref().and_then(|name| kind.port(name));
         let complaint = match (&spec.to, named) {
-            (Some(to), Some(port)) if port.role == PortRole::Done => {
-                Diagnostic::new(&codes::DONE_EDGE, format!("`{}` leads nowhere: it tells when a sink is done", end.value))
-                    .at(&to.span)
-                    .help("leave `to` out; the edge is there to carry a budget")
-            }
+            (Some(to), Some(port)) if port.role == PortRole::Done => Diagnostic::new(
+                &codes::DONE_EDGE,
+                format!("`{}` leads nowhere: it tells when a sink is done", end.value),
+            )
+            .at(&to.span)
+            .help("leave `to` out; the edge is there to carry a budget"),
             (None, None) if end.port.is_none() => {
-                let missing = Diagnostic::new(&codes::DONE_EDGE, format!("the edge from `{}` has no `to`", end.value))
-                    .at(&spec.span)
-                    .expected("`to`");
+                let missing =
+                    Diagnostic::new(&codes::DONE_EDGE, format!("the edge from `{}` has no `to`", end.value))
+                        .at(&spec.span)
+                        .expected("`to`");
                 match done {
                     Some(_) => return self.end(end, node, Side::From, diagnostics),
                     None => missing.help("add to: \"node\"; only an edge from a sink's `done` is without"),
@@ -189,15 +194,16 @@ impl<'a> Net<'a> {
                 ),
                 None => Diagnostic::new(
                     &codes::UNKNOWN_PORT,
-                    format!("`{}`, a `{}`, has no {wanted} `{name}`", end.node, kind.kind),
+                    format!("`{}` ({}) has no {wanted} `{name}`", end.node, kind.kind),
                 ),
             },
-            None if names.is_empty() => {
-                Diagnostic::new(&codes::UNKNOWN_PORT, format!("`{}`, a `{}`, has no {wanted}", end.node, kind.kind))
-            }
+            None if names.is_empty() => Diagnostic::new(
+                &codes::UNKNOWN_PORT,
+                format!("`{}` ({}) has no {wanted}", end.node, kind.kind),
+            ),
             None => Diagnostic::new(
                 &codes::AMBIGUOUS_PORT,
-                format!("`{}`, a `{}`, has several {wanted}s", end.node, kind.kind),
+                format!("`{}` ({}) has several {wanted}s", end.node, kind.kind),
             ),
         };
         let near = end.port.as_ref().and_then(|port| near_miss(port, names.iter().copied()));
@@ -205,11 +211,14 @@ impl<'a> Net<'a> {
             (Some(near), _) => format!("did you mean `{}`?", whole(&near)),
             (None, []) => format!("`graphrun nodes {}` describes its ports", kind.kind),
             (None, [only]) => format!("its {wanted} is `{}`", whole(only)),
-            (None, names) => format!("name one of {}", list(names.iter().map(whole)).replace(" and ", " or ")),
+            (None, names) => {
+                format!("name one of {}", one_of(names.iter().map(whole)))
+            }
         };
-        let mut complaint = complaint.at(&end.span).found(format!("`{}`", end.value)).help(help).node(&end.node);
+        let mut complaint =
+            complaint.at(&end.span).found(format!("`{}`", end.value)).help(help).node(&end.node);
         if !names.is_empty() {
-            complaint = complaint.expected(list(names.iter().map(whole)).replace(" and ", " or "));
+            complaint = complaint.expected(one_of(names.iter().map(whole)));
         }
         diagnostics.push(complaint);
         None

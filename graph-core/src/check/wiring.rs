@@ -6,7 +6,7 @@ use petgraph::{
     Direction,
     algo::{tarjan_scc, toposort},
     graph::{DiGraph, NodeIndex},
-    visit::{Bfs, EdgeRef, Reversed},
+    visit::{Dfs, EdgeRef, Reversed},
 };
 
 use super::net::Net;
@@ -55,7 +55,10 @@ fn edge(net: &Net<'_>, at: usize, diagnostics: &mut Diagnostics) {
         diagnostics.push(
             Diagnostic::new(
                 &codes::PAYLOADS_DIFFER,
-                format!("`{}` gives {} and `{}` takes {}", edge.from.name, from.payload, to.name, into.payload),
+                format!(
+                    "`{}` gives {} and `{}` takes {}",
+                    edge.from.name, from.payload, to.name, into.payload
+                ),
             )
             .at(&spec.span)
             .node(&spec.from.node)
@@ -64,22 +67,24 @@ fn edge(net: &Net<'_>, at: usize, diagnostics: &mut Diagnostics) {
             .help("put a node between them that makes the one of the other, or choose another port"),
         );
     }
-    for (port, name) in [(from, &edge.from.name), (into, &to.name)] {
-        let (message, help) = match (port.wire, edge.wire) {
-            (true, false) => (
-                format!("`{name}` is one end of a socket, and the edge is not marked as such"),
-                "add wire: true to the edge",
-            ),
-            (false, true) => (
-                format!("the edge is marked as a socket, and `{name}` is none"),
-                "take wire: true out, or name a port that is one end of a socket",
-            ),
-            _ => continue,
-        };
-        let diagnostic = Diagnostic::new(&codes::WIRE, message).at(&spec.span).node(&spec.from.node).help(help);
-        diagnostics.push(diagnostic);
-    }
+    let (a, b) = (&edge.from.name, &to.name);
+    let (message, help) = match (from.wire, into.wire) {
+        (true, true) if !edge.wire => (
+            format!("`{a}` and `{b}` are the ends of a socket, and the edge is not marked as one"),
+            "add wire: true to the edge",
+        ),
+        (false, false) if edge.wire => (
+            format!("the edge is marked as a socket, and `{a}` and `{b}` are not ends of one"),
+            "take wire: true out, or name ports that are ends of a socket",
+        ),
+        (true, false) => (format!("`{a}` is one end of a socket, and `{b}` is none"), WIRE_HELP),
+        (false, true) => (format!("`{b}` is one end of a socket, and `{a}` is none"), WIRE_HELP),
+        _ => return,
+    };
+    diagnostics.push(Diagnostic::new(&codes::WIRE, message).at(&spec.span).node(&spec.from.node).help(help));
 }
+
+const WIRE_HELP: &str = "an end of a socket is wired to the other end only; name another port";
 
 /// An input has one edge.
 fn feeds(net: &Net<'_>, diagnostics: &mut Diagnostics) {
@@ -116,12 +121,18 @@ fn fan_out(net: &Net<'_>, diagnostics: &mut Diagnostics) {
             diagnostics.push(
                 Diagnostic::new(
                     &codes::NOT_SHARED,
-                    format!("`{}` feeds two inputs, and its payload, {}, cannot be shared", from.name, port.payload),
+                    format!(
+                        "`{}` feeds two inputs, and its payload, {}, cannot be shared",
+                        from.name, port.payload
+                    ),
                 )
                 .at(net.edge_span(at))
                 .node(&net.node(from.node).id)
                 .expected("one edge, or a payload that several may read")
-                .help(format!("the author of {} can make it Clone; until then put a node between that copies it", port.payload))
+                .help(format!(
+                    "its author can make {} Clone; until then put a node between that copies it",
+                    port.payload
+                ))
                 .related(net.edge_span(other), "the other edge"),
             );
         }
@@ -148,11 +159,14 @@ fn unfed(net: &Net<'_>, diagnostics: &mut Diagnostics) {
                 }
             };
             diagnostics.push(
-                Diagnostic::new(&codes::UNFED, format!("the input `{}.{}` is fed by no edge", spec.id, port.name))
-                    .at(&spec.span)
-                    .node(&spec.id)
-                    .expected(format!("an edge that brings {}", port.payload))
-                    .help(help),
+                Diagnostic::new(
+                    &codes::UNFED,
+                    format!("the input `{}.{}` is fed by no edge", spec.id, port.name),
+                )
+                .at(&spec.span)
+                .node(&spec.id)
+                .expected(format!("an edge that brings {}", port.payload))
+                .help(help),
             );
         }
     }
@@ -161,7 +175,8 @@ fn unfed(net: &Net<'_>, diagnostics: &mut Diagnostics) {
 /// Outputs of other nodes that give the payload.
 fn givers(net: &Net<'_>, taker: usize, payload: std::any::TypeId) -> Vec<String> {
     let nodes = net.kinds.iter().enumerate().filter(|(node, _)| *node != taker);
-    let ports = nodes.flat_map(|(node, kind)| kind.iter().flat_map(|kind| kind.outputs()).map(move |port| (node, port)));
+    let ports = nodes
+        .flat_map(|(node, kind)| kind.iter().flat_map(|kind| kind.outputs()).map(move |port| (node, port)));
     ports
         .filter(|(_, port)| port.payload_id == payload && matches!(port.role, PortRole::Output { .. }))
         .map(|(node, port)| format!("{}.{}", net.node(node).id, port.name))
@@ -225,7 +240,8 @@ fn circle(graph: &DiGraph<usize, usize>, start: NodeIndex) -> Option<Vec<petgrap
 fn feedback(net: &Net<'_>, diagnostics: &mut Diagnostics) {
     let graph = net.digraph(|_| true);
     for (at, from, to) in net.links().filter(|(at, _, _)| net.edges[*at].0.feedback) {
-        let closes = from == to || petgraph::algo::has_path_connecting(&graph, NodeIndex::new(to), NodeIndex::new(from), None);
+        let closes = from == to
+            || petgraph::algo::has_path_connecting(&graph, NodeIndex::new(to), NodeIndex::new(from), None);
         if !closes {
             diagnostics.push(
                 Diagnostic::new(
@@ -243,7 +259,8 @@ fn feedback(net: &Net<'_>, diagnostics: &mut Diagnostics) {
 /// Every node has a source before it and an effect behind it.
 fn dead(net: &Net<'_>, diagnostics: &mut Diagnostics) {
     let graph = net.digraph(|_| true);
-    let starts = graph.node_indices().filter(|node| graph.edges_directed(*node, Direction::Incoming).next().is_none());
+    let starts =
+        graph.node_indices().filter(|node| graph.edges_directed(*node, Direction::Incoming).next().is_none());
     let ends = graph.node_indices().filter(|node| {
         let kind = net.kinds[node.index()].expect("the graph is complete");
         let gives = kind.ports.iter().any(|port| matches!(port.role, PortRole::Output { .. }));
@@ -251,14 +268,16 @@ fn dead(net: &Net<'_>, diagnostics: &mut Diagnostics) {
     });
     let mut driven = vec![false; net.kinds.len()];
     let mut useful = vec![false; net.kinds.len()];
+    let mut walk = Dfs::empty(&graph);
     for start in starts {
-        let mut walk = Bfs::new(&graph, start);
+        walk.move_to(start);
         while let Some(node) = walk.next(&graph) {
             driven[node.index()] = true;
         }
     }
+    let mut walk = Dfs::empty(Reversed(&graph));
     for end in ends {
-        let mut walk = Bfs::new(Reversed(&graph), end);
+        walk.move_to(end);
         while let Some(node) = walk.next(Reversed(&graph)) {
             useful[node.index()] = true;
         }
@@ -270,19 +289,25 @@ fn dead(net: &Net<'_>, diagnostics: &mut Diagnostics) {
     for &node in if last.is_empty() { &dead } else { &last } {
         let spec = net.node(node);
         diagnostics.push(
-            Diagnostic::new(&codes::DEAD_NODE, format!("nothing comes of the node `{}`: no edge leads on to a sink", spec.id))
-                .at(&spec.span)
-                .node(&spec.id)
-                .help("connect an output of it, or remove the node"),
+            Diagnostic::new(
+                &codes::DEAD_NODE,
+                format!("nothing comes of the node `{}`: no edge leads on to a sink", spec.id),
+            )
+            .at(&spec.span)
+            .node(&spec.id)
+            .help("connect an output of it, or remove the node"),
         );
     }
     for node in (0..net.kinds.len()).filter(|node| !driven[*node]) {
         let spec = net.node(node);
         diagnostics.push(
-            Diagnostic::new(&codes::DEAD_NODE, format!("nothing drives the node `{}`: no source leads to it", spec.id))
-                .at(&spec.span)
-                .node(&spec.id)
-                .help("connect it to a source, or remove it"),
+            Diagnostic::new(
+                &codes::DEAD_NODE,
+                format!("nothing drives the node `{}`: no source leads to it", spec.id),
+            )
+            .at(&spec.span)
+            .node(&spec.id)
+            .help("connect it to a source, or remove it"),
         );
     }
 }

@@ -13,26 +13,7 @@ use crate::{
     diagnostic::{Diagnostic, Spanned},
 };
 
-pub(super) const STATS: [(&str, Stat); 6] = [
-    ("p50", Stat::P50),
-    ("p90", Stat::P90),
-    ("p99", Stat::P99),
-    ("p999", Stat::P999),
-    ("max", Stat::Max),
-    ("mean", Stat::Mean),
-];
-
-pub(super) const MEASURES: [(&str, Measure); 9] = [
-    ("latency", Measure::Latency),
-    ("work", Measure::Work),
-    ("held", Measure::Held),
-    ("wait", Measure::Wait),
-    ("cost", Measure::Cost),
-    ("age", Measure::Age),
-    ("first", Measure::First),
-    ("last", Measure::Last),
-    ("interval", Measure::Interval),
-];
+const STATS: [Stat; 6] = [Stat::P50, Stat::P90, Stat::P99, Stat::P999, Stat::Max, Stat::Mean];
 
 /// Whose budget it is, which says what it may limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,11 +35,11 @@ struct Stated<T> {
 impl Reader {
     /// A budget.
     pub(super) fn budget(&mut self, item: Item<'_>, owner: Owner) -> BudgetSpec {
-        let stats = STATS.map(|(name, _)| name);
+        let stats = STATS.map(Stat::name);
         let (whose, known) = match owner {
             Owner::Bench => ("the budget of a bench", vec!["mean", "p50", "reference"]),
             Owner::Graph => {
-                let measures = MEASURES.map(|(name, _)| name);
+                let measures = Measure::ALL.map(Measure::name);
                 ("a budget", [&stats[..], &measures, &["rate", "drops", "reference"]].concat())
             }
         };
@@ -66,9 +47,11 @@ impl Reader {
         let mut budget = BudgetSpec::default();
         for (name, item) in fields.iter() {
             let span = item.span();
-            if let Some(stat) = lookup(&STATS, name) {
+            if let Some(stat) = stat(name) {
                 budget.limits.extend(self.time_limit(item, None, stat));
-            } else if let Some(measure) = lookup(&MEASURES, name) {
+            } else if let Some(measure) =
+                Measure::ALL.into_iter().find(|measure| measure.name() == name.value)
+            {
                 self.measure(item, name, measure, &mut budget);
             } else if name.value == "rate" {
                 let limit = self.limit(item, "a rate", "/s", units::rate);
@@ -94,9 +77,9 @@ impl Reader {
                 .help(format!("say which figure is limited: {name}: (max: {figure})"));
             return self.complain(complaint);
         }
-        let fields = self.fields(item, "a measure", &STATS.map(|(name, _)| name));
-        for (stat, item) in fields.iter() {
-            if let Some(stat) = lookup(&STATS, stat) {
+        let fields = self.fields(item, "a measure", &STATS.map(Stat::name));
+        for (figure, item) in fields.iter() {
+            if let Some(stat) = stat(figure) {
                 budget.limits.extend(self.time_limit(item, Some(measure), stat));
             }
         }
@@ -136,14 +119,18 @@ impl Reader {
 
     /// The limits of an overhead.
     pub(super) fn overhead_limits(&mut self, item: Item<'_>, part: &mut super::parts::OverheadPart) {
-        let fields =
-            self.fields(item, "the budget of an overhead", &["p50", "p99", "share", "share_from", "reference"]);
+        let fields = self.fields(
+            item,
+            "the budget of an overhead",
+            &["p50", "p99", "share", "share_from", "reference"],
+        );
         for (name, item) in fields.iter() {
             let span = item.span();
             match name.as_str() {
                 "share" => {
                     let limit = self.limit(item, "a share", "%", units::share);
-                    part.limits.extend(limit.map(|l| Spanned::new(l.into_overhead(OverheadBound::Share), span)));
+                    part.limits
+                        .extend(limit.map(|l| Spanned::new(l.into_overhead(OverheadBound::Share), span)));
                 }
                 "share_from" => part.share_from = self.quantity(item, "a duration", "ms", units::duration),
                 "reference" => {
@@ -168,7 +155,9 @@ impl Reader {
             if item.is_text() {
                 reader.quantity(item, "a time", "ms", units::duration).map(Capacity::Time)
             } else {
-                reader.whole(item, "a number of packets", 1..=MOST_PACKETS).map(|n| Capacity::Packets(n as usize))
+                reader
+                    .whole(item, "a number of packets", 1..=MOST_PACKETS)
+                    .map(|n| Capacity::Packets(n as usize))
             }
         });
         let full = self.field(&fields, "full", |reader, item| {
@@ -180,8 +169,9 @@ impl Reader {
             ];
             reader.word(item, "way to treat a full queue", &words)
         });
-        let late =
-            self.field(&fields, "late", |reader, item| reader.quantity(item, "a duration", "ms", units::duration));
+        let late = self.field(&fields, "late", |reader, item| {
+            reader.quantity(item, "a duration", "ms", units::duration)
+        });
         if let Some(Spanned { value: Capacity::Time(time), span }) = &capacity
             && time.0 == 0
         {
@@ -208,10 +198,15 @@ impl<T> Stated<T> {
     }
 
     fn into_overhead(self, bound: impl FnOnce(T) -> OverheadBound) -> OverheadLimit {
-        OverheadLimit { bound: bound(self.figure), level: self.level, assumed: self.assumed, basis: self.basis }
+        OverheadLimit {
+            bound: bound(self.figure),
+            level: self.level,
+            assumed: self.assumed,
+            basis: self.basis,
+        }
     }
 }
 
-fn lookup<T: Copy>(table: &[(&str, T)], name: &str) -> Option<T> {
-    table.iter().find(|(entry, _)| *entry == name).map(|(_, value)| *value)
+fn stat(name: &str) -> Option<Stat> {
+    STATS.into_iter().find(|stat| stat.name() == name)
 }

@@ -49,14 +49,17 @@ pub fn load(
     overlays: &[PathBuf],
     kinds: &dyn Kinds,
 ) -> (Option<GraphSpec>, Diagnostics) {
-    let mut loader = Loader { files, parts: Vec::new(), open: Vec::new(), diagnostics: Diagnostics::new(), whole: true };
-    for path in [path].into_iter().chain(overlays.iter().map(PathBuf::as_path)) {
-        loader.file(path, None);
+    let mut loader =
+        Loader { files, parts: Vec::new(), open: Vec::new(), diagnostics: Diagnostics::new(), torn: false };
+    loader.file(path, None);
+    // The graph's own file comes last of those that were read for it: what it includes lies below.
+    let source = loader.parts.last().map(|part| part.source.clone());
+    for overlay in overlays {
+        loader.file(overlay, None);
     }
     let mut diagnostics = loader.diagnostics;
-    let graph = loader.whole.then(|| {
-        let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let (mut graph, merged) = merge(loader.parts, &name, kinds);
+    let graph = source.filter(|_| !loader.torn).map(|source| {
+        let (mut graph, merged) = merge(loader.parts, source, kinds);
         diagnostics.extend(merged);
         graph.incomplete = diagnostics.count(Severity::Error) > 0;
         graph
@@ -72,8 +75,8 @@ struct Loader<'a> {
     /// The file that is read at the moment, after the files that include it.
     open: Vec<PathBuf>,
     diagnostics: Diagnostics,
-    /// Whether every file could be parsed.
-    whole: bool,
+    /// Whether a file could not be read or parsed, so that a whole file's worth is missing.
+    torn: bool,
 }
 
 impl Loader<'_> {
@@ -83,22 +86,21 @@ impl Loader<'_> {
         if let Some(first) = self.open.iter().position(|open| *open == path) {
             let round: Vec<String> =
                 self.open[first..].iter().chain([&path]).map(|path| path.display().to_string()).collect();
+            let message = format!("{} includes itself: {}", path.display(), round.join(" -> "));
             let diagnostic =
-                Diagnostic::new(&codes::INCLUDE_CYCLE, format!("{} includes itself: {}", path.display(), round.join(" -> ")))
-                    .help("take one of these includes out");
+                Diagnostic::new(&codes::INCLUDE_CYCLE, message).help("take one of these includes out");
             return self.complain(diagnostic, at);
         }
         if self.parts.iter().any(|part| part.source.path() == path) {
             return;
         }
-        let Some(source) = self.read(&path, at) else {
-            self.whole = false;
-            return;
-        };
-        let (part, diagnostics) = parse(&source);
-        self.diagnostics.extend(diagnostics);
+        let part = self.read(&path, at).and_then(|source| {
+            let (part, diagnostics) = parse(&source);
+            self.diagnostics.extend(diagnostics);
+            part
+        });
         let Some(part) = part else {
-            self.whole = false;
+            self.torn = true;
             return;
         };
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -114,10 +116,20 @@ impl Loader<'_> {
         let bytes = match self.files.read(path) {
             Ok(bytes) => bytes,
             Err(error) => {
-                let what = format!("{} cannot be read: {error}", path.display());
+                let why = match error.kind() {
+                    io::ErrorKind::NotFound => "there is no such file".to_owned(),
+                    io::ErrorKind::PermissionDenied => "reading it is not permitted".to_owned(),
+                    io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+                    _ => error.to_string(),
+                };
+                let what = format!("{} cannot be read: {why}", path.display());
                 let help = match (error.kind(), at) {
-                    (io::ErrorKind::NotFound, Some(_)) => "paths are relative to the folder of the file that includes",
-                    (io::ErrorKind::NotFound, None) => "check the path; `graphrun new graph` writes a first graph",
+                    (io::ErrorKind::NotFound, Some(_)) => {
+                        "paths are relative to the folder of the file that includes"
+                    }
+                    (io::ErrorKind::NotFound, None) => {
+                        "check the path; `graphrun new graph` writes a first graph"
+                    }
                     (io::ErrorKind::IsADirectory, _) => "name a file in that folder",
                     _ => "check that it is a readable text file",
                 };
@@ -131,9 +143,10 @@ impl Loader<'_> {
                 let good = error.utf8_error().valid_up_to();
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 let source = Source::new(path, text);
-                let diagnostic = Diagnostic::new(&codes::UNREADABLE, format!("byte {} is not UTF-8 text", good + 1))
-                    .at(&Span::new(&source, good..good + 1))
-                    .help("save the file as UTF-8");
+                let diagnostic =
+                    Diagnostic::new(&codes::UNREADABLE, format!("byte {} is not UTF-8 text", good + 1))
+                        .at(&Span::new(&source, good..good + 1))
+                        .help("save the file as UTF-8");
                 self.diagnostics.push(diagnostic);
                 None
             }

@@ -4,20 +4,30 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     parts::{BenchPart, EdgePart, FilePart, LanePart, NodePart, OverheadPart, Part, PathPart},
-    spec::{BenchSpec, EdgeSpec, Endpoint, GraphSpec, LaneSpec, NodeSpec, OverheadSpec, PathSpec, QueueSpec, RawWith},
+    spec::{
+        BenchSpec, EdgeSpec, Endpoint, GraphSpec, LaneSpec, NodeSpec, OverheadSpec, PathSpec, QueueSpec,
+        RawWith,
+    },
 };
 use crate::{
     budget::Measure,
     codes,
-    diagnostic::{Diagnostic, Diagnostics, Span, Spanned, near_miss},
+    diagnostic::{Diagnostic, Diagnostics, Source, Span, Spanned, near_miss},
     kind::{Arity, KindSpec, Kinds, PortRole, PortSpec},
 };
 
-/// Lays each file over those before it. The first one's name is the graph's where no file states one.
-pub(super) fn merge(files: Vec<FilePart>, name: &str, kinds: &dyn Kinds) -> (GraphSpec, Diagnostics) {
+/// Lays each file over those before it. `source` is the one that was asked for; its stem is the graph's name where no file
+/// states one.
+pub(super) fn merge(
+    files: Vec<FilePart>,
+    source: Arc<Source>,
+    kinds: &dyn Kinds,
+) -> (GraphSpec, Diagnostics) {
     let mut diagnostics = Diagnostics::new();
+    let stem = source.path().file_stem().unwrap_or_default();
     let mut graph = GraphSpec {
-        name: name.to_owned(),
+        name: stem.to_string_lossy().into_owned(),
+        source,
         about: None,
         class: None,
         warm_up: Default::default(),
@@ -127,7 +137,9 @@ impl<P: Part> Layers<P> {
         .at(span);
         match near_miss(key, self.by_key.keys().map(String::as_str)) {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-            None => diagnostic.help("`remove: true` takes away what an included file, or the graph below an overlay, states"),
+            None => diagnostic.help(
+                "`remove: true` takes away what an included file, or the graph below an overlay, states",
+            ),
         }
     }
 
@@ -217,11 +229,13 @@ impl Finish {
     fn node(&mut self, part: NodePart, names: &[String]) -> NodeSpec {
         let id = part.id.value.clone();
         if part.kind.is_none() && !part.broken {
-            let mut complaint =
-                self.missing(format!("the node `{id}`"), "kind", &part.id.span, "kind: \"domain/name\"").node(&id);
+            let mut complaint = self
+                .missing(format!("the node `{id}`"), "kind", &part.id.span, "kind: \"domain/name\"")
+                .node(&id);
             let others = names.iter().map(String::as_str).filter(|name| *name != id);
             if let Some(near) = near_miss(&id, others) {
-                complaint = complaint.help(format!("add kind: \"domain/name\", or did you mean the node `{near}`?"));
+                complaint =
+                    complaint.help(format!("add kind: \"domain/name\", or did you mean the node `{near}`?"));
             }
             self.diagnostics.push(complaint);
         }
@@ -264,7 +278,8 @@ impl Finish {
         let owner = || format!("the overhead `{}`", part.name.value);
         for (field, path) in [("path", &part.path), ("direct", &part.direct)] {
             if path.is_none() {
-                let complaint = self.missing(owner(), field, &part.name.span, &format!("{field}: \"name of a path\""));
+                let complaint =
+                    self.missing(owner(), field, &part.name.span, &format!("{field}: \"name of a path\""));
                 self.diagnostics.push(complaint);
             }
         }

@@ -18,5 +18,6 @@ pub use load::{Disk, Files, load};
 pub use params::params;
 pub use spec::{
     BenchSpec, BudgetSpec, Capacity, EdgeSpec, Endpoint, Full, GraphSpec, LaneSpec, NodeSpec, OnError,
-    OverheadBound, OverheadLimit, OverheadSpec, PathSpec, Priority, QueueSpec, RawWith, Restart, Wait, WarmUp,
+    OverheadBound, OverheadLimit, OverheadSpec, PathSpec, Priority, QueueSpec, RawWith, Restart, Wait,
+    WarmUp,
 };

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     codes,
-    diagnostic::{Diagnostic, Diagnostics, Source, Span, Spanned, list, near_miss},
+    diagnostic::{Diagnostic, Diagnostics, Source, Span, Spanned, all_of, near_miss, one_of},
     kind::KindSpec,
 };
 
@@ -29,6 +29,11 @@ pub fn params<T: DeserializeOwned>(with: &RawWith, kind: &KindSpec) -> Result<T,
             diagnostics.push(typing.unknown(&field.0));
         }
     }
+    for name in required(kind) {
+        if with.fields.iter().all(|(field, _)| field.value != name) {
+            diagnostics.push(typing.missing(name));
+        }
+    }
     // Typing stops at the first error. To tell them all, the field that failed is left out and the rest tried again.
     loop {
         let mut at = 0;
@@ -40,15 +45,15 @@ pub fn params<T: DeserializeOwned>(with: &RawWith, kind: &KindSpec) -> Result<T,
                 fields.remove(at);
             }
             Err(Failure::Missing(name)) => {
-                let given = with.fields.iter().any(|(field, _)| field.value == name);
-                if !given || diagnostics.is_empty() {
+                if diagnostics.is_empty() {
                     diagnostics.push(typing.missing(name));
                 }
                 return Err(diagnostics);
             }
             Err(Failure::Whole(message)) => {
                 if diagnostics.is_empty() {
-                    diagnostics.push(typing.about(Diagnostic::new(&codes::BAD_PARAMETER, message).at(&with.span)));
+                    diagnostics
+                        .push(typing.about(Diagnostic::new(&codes::BAD_PARAMETER, message).at(&with.span)));
                 }
                 return Err(diagnostics);
             }
@@ -60,6 +65,12 @@ pub fn params<T: DeserializeOwned>(with: &RawWith, kind: &KindSpec) -> Result<T,
 fn names(kind: &KindSpec) -> Vec<&str> {
     let properties = kind.params.get("properties").and_then(|properties| properties.as_object());
     properties.map(|properties| properties.keys().map(String::as_str).collect()).unwrap_or_default()
+}
+
+/// The names of the parameters without a default.
+fn required(kind: &KindSpec) -> impl Iterator<Item = &str> {
+    let names = kind.params.get("required").and_then(|required| required.as_array());
+    names.into_iter().flatten().filter_map(|name| name.as_str())
 }
 
 struct Typing<'a> {
@@ -78,15 +89,12 @@ impl Typing<'_> {
         let help = match near_miss(name, self.known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None if self.known.is_empty() => "leave it out: this kind takes no parameters".to_owned(),
-            None => format!("`{kind}` has {}; `graphrun nodes {kind}` describes them", list(&self.known)),
+            None => format!("`{kind}` has {}; `graphrun nodes {kind}` describes them", all_of(&self.known)),
         };
         let diagnostic =
             Diagnostic::new(&codes::UNKNOWN_PARAMETER, format!("`{kind}` has no parameter `{}`", name.value));
-        let diagnostic = if self.known.is_empty() {
-            diagnostic
-        } else {
-            diagnostic.expected(list(&self.known).replace(" and ", " or "))
-        };
+        let diagnostic =
+            if self.known.is_empty() { diagnostic } else { diagnostic.expected(one_of(&self.known)) };
         self.about(diagnostic.at(&name.span).found(format!("`{}`", name.value)).help(help))
     }
 
@@ -108,6 +116,8 @@ impl Typing<'_> {
         let part = Source::new("", value.value.as_str());
         let start = part.offset(error.span.start.line, error.span.start.col);
         let end = part.offset(error.span.end.line, error.span.end.col);
+        // RON may have read a sign before it found the rest wrong.
+        let start = start - usize::from(value.value[..start].ends_with(['-', '+']));
         let nested = start > 0 && start < end;
         let span = if nested {
             let from = value.span.range().start;
@@ -118,12 +128,12 @@ impl Typing<'_> {
         let found = if span.text().contains('\n') { None } else { Some(span.text().to_owned()) };
         let (expected, wrong) = explain(&error.code);
         let mut diagnostic =
-            Diagnostic::new(&codes::BAD_PARAMETER, format!("the parameter `{}`: {wrong}", name.value)).at(&span);
+            Diagnostic::new(&codes::BAD_PARAMETER, format!("the parameter `{}`: {wrong}", name.value))
+                .at(&span);
         diagnostic.expected = expected;
         diagnostic.found = found;
-        diagnostic.help = suggestion(&error.code).or_else(|| {
-            self.description(&name.value).map(|about| format!("`{}`: {about}", name.value))
-        });
+        diagnostic.help = suggestion(&error.code)
+            .or_else(|| self.description(&name.value).map(|about| format!("`{}`: {about}", name.value)));
         self.about(diagnostic)
     }
 
@@ -153,10 +163,10 @@ fn explain(error: &Error) -> (Option<String>, String) {
         Error::IntegerOutOfBounds => "a whole number that its type can hold",
         Error::InvalidValueForType { expected, .. } => expected,
         Error::NoSuchEnumVariant { expected, found, .. } => {
-            return (Some(list(*expected).replace(" and ", " or ")), format!("there is no `{found}`"));
+            return (Some(one_of(*expected)), format!("there is no `{found}`"));
         }
         Error::NoSuchStructField { expected, found, .. } => {
-            return (Some(list(*expected).replace(" and ", " or ")), format!("it has no field `{found}`"));
+            return (Some(one_of(*expected)), format!("it has no field `{found}`"));
         }
         Error::MissingStructField { field, .. } => {
             return (Some(format!("`{field}`")), format!("its field `{field}` is missing"));
@@ -169,7 +179,8 @@ fn explain(error: &Error) -> (Option<String>, String) {
 
 fn suggestion(error: &Error) -> Option<String> {
     match error {
-        Error::NoSuchEnumVariant { expected, found, .. } | Error::NoSuchStructField { expected, found, .. } => {
+        Error::NoSuchEnumVariant { expected, found, .. }
+        | Error::NoSuchStructField { expected, found, .. } => {
             near_miss(found, expected.iter().copied()).map(|near| format!("did you mean `{near}`?"))
         }
         _ => None,
@@ -206,19 +217,23 @@ impl de::Error for Failure {
 }
 
 /// The fields as serde wants them; each value is read by RON. `at` is the field at hand.
-struct Values<'a> {
-    fields: &'a [&'a (Spanned<String>, Spanned<String>)],
+struct Values<'a, 'de> {
+    fields: &'a [&'de (Spanned<String>, Spanned<String>)],
     at: &'a mut usize,
 }
 
-impl<'de> de::Deserializer<'de> for Values<'_> {
+impl<'de> de::Deserializer<'de> for Values<'_, 'de> {
     type Error = Failure;
 
     fn deserialize_any<V: de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
         visitor.visit_map(Pairs { values: self, next: 0 })
     }
 
-    fn deserialize_unit_struct<V: de::Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_unit_struct<V: de::Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
         visitor.visit_unit()
     }
 
@@ -240,12 +255,12 @@ impl<'de> de::Deserializer<'de> for Values<'_> {
     }
 }
 
-struct Pairs<'a> {
-    values: Values<'a>,
+struct Pairs<'a, 'de> {
+    values: Values<'a, 'de>,
     next: usize,
 }
 
-impl<'de> de::MapAccess<'de> for Pairs<'_> {
+impl<'de> de::MapAccess<'de> for Pairs<'_, 'de> {
     type Error = Failure;
 
     fn next_key_seed<K: de::DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Failure> {
@@ -258,9 +273,84 @@ impl<'de> de::MapAccess<'de> for Pairs<'_> {
 
     fn next_value_seed<V: de::DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Failure> {
         let (_, value) = self.values.fields[*self.values.at];
-        let mut text = ron::Deserializer::from_str_with_options(&value.value, &options()).map_err(Failure::Value)?;
+        let mut text =
+            ron::Deserializer::from_str_with_options(&value.value, &options()).map_err(Failure::Value)?;
         let typed = seed.deserialize(&mut text).map_err(|error| Failure::Value(text.span_error(error)))?;
         text.end().map_err(|error| Failure::Value(text.span_error(error)))?;
         Ok(typed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        check::fixture::{Band, GainParams, Over, TestKinds, load_files},
+        diagnostic::Diagnostics,
+        kind::Kinds,
+        time::Nanos,
+    };
+
+    fn gain(with: &str) -> Result<GainParams, Diagnostics> {
+        let text = format!("(nodes: {{\n  \"louder\": (kind: \"audio/gain\", with: {with}),\n}})");
+        let (graph, diagnostics) = load_files([("graph.ron", &text)], &[]);
+        let graph = graph.unwrap_or_else(|| panic!("{diagnostics}"));
+        super::params(&graph.nodes[0].with, TestKinds::new().get("audio/gain").unwrap())
+    }
+
+    #[test]
+    fn parameters_have_the_types_of_their_kind() {
+        let params =
+            gain(r#"(gain_db: 6, ramp: "5 ms", over: Wrap, log: "gain.log", bands: [(hertz: 440)])"#);
+        let expected = GainParams {
+            gain_db: 6.0,
+            ramp: Nanos::from_millis(5),
+            over: Over::Wrap,
+            log: Some("gain.log".to_owned()),
+            bands: vec![Band { hertz: 440 }],
+        };
+        assert_eq!(params, Ok(expected));
+        assert_eq!(gain("()"), Ok(GainParams::default()));
+    }
+
+    #[test]
+    fn every_wrong_parameter_is_told_at_once_with_its_place() {
+        let errors =
+            gain(r#"(gain_db: "loud", ramp: 5, over: Clipp, bands: [(hertz: 1), (hertz: -1)], gian_db: 1)"#);
+        let errors = errors.unwrap_err();
+        let told: Vec<(&str, String)> = errors
+            .iter()
+            .map(|d| {
+                (
+                    d.span.as_ref().unwrap().text(),
+                    format!("{} {}", d.message, d.help.as_deref().unwrap_or("-")),
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("gian_db", "`audio/gain` has no parameter `gian_db` did you mean `gain_db`?".to_owned()),
+                (
+                    "\"loud\"",
+                    "the parameter `gain_db`: expected a number `gain_db`: How much louder, in decibels. (default: \
+                     0.0)"
+                        .to_owned()
+                ),
+                (
+                    "5",
+                    "the parameter `ramp`: \"5\" has no unit; write \"5 ms\" `ramp`: How long a change takes. (default: \
+                     \"0 ns\")"
+                        .to_owned()
+                ),
+                ("Clipp", "the parameter `over`: there is no `Clipp` did you mean `Clip`?".to_owned()),
+                (
+                    "-1",
+                    "the parameter `bands`: expected a whole number that its type can hold `bands`: Bands of the \
+                     equaliser."
+                        .to_owned()
+                ),
+            ]
+        );
+        assert!(errors.iter().all(|d| d.node.as_deref() == Some("louder")));
     }
 }

@@ -26,7 +26,17 @@ pub(super) fn parse(source: &Arc<Source>) -> (Option<FilePart>, Diagnostics) {
 impl Reader {
     fn file(&mut self, item: Item<'_>, source: &Arc<Source>) -> FilePart {
         const KNOWN: [&str; 11] = [
-            "include", "name", "about", "class", "warm_up", "lanes", "nodes", "edges", "paths", "benches", "overheads",
+            "include",
+            "name",
+            "about",
+            "class",
+            "warm_up",
+            "lanes",
+            "nodes",
+            "edges",
+            "paths",
+            "benches",
+            "overheads",
         ];
         let fields = self.fields(item, "a graph", &KNOWN);
         let value = |text: Option<Spanned<String>>| text.map(|text| text.value);
@@ -92,7 +102,9 @@ impl Reader {
             Diagnostic::new(&codes::BAD_NAME, format!("the name {:?} of {owner} {wrong}", name.value))
                 .at(&name.span)
                 .help(match wrong {
-                    "has a dot in it" => "a dot separates a node from its port, as in `vad.audio`; use `-` instead",
+                    "has a dot in it" => {
+                        "a dot separates a node from its port, as in `vad.audio`; use `-` instead"
+                    }
                     _ => "use letters, digits, `-` and `_`",
                 });
         self.complain(complaint);
@@ -145,7 +157,8 @@ impl Reader {
 
     fn priority(&mut self, item: Item<'_>) -> Option<Priority> {
         const WORDS: [&str; 3] = ["normal", "fifo(40)", "rr(40)"];
-        let make: fn(u8) -> Priority = match item.call("").map(|(word, inner)| (word.value, inner.is_some())) {
+        let make: fn(u8) -> Priority = match item.call("").map(|(word, inner)| (word.value, inner.is_some()))
+        {
             Ok(("normal", false)) => return Some(Priority::Normal),
             Ok(("fifo", true)) => Priority::Fifo,
             Ok(("rr", true)) => Priority::RoundRobin,
@@ -201,7 +214,8 @@ impl Reader {
 
     fn with(&mut self, node: &str, item: Item<'_>) -> Option<RawWith> {
         let pairs = self.keep(item.fields("the parameters of a node in ( )"))?;
-        let mut with = RawWith { node: node.to_owned(), fields: Vec::with_capacity(pairs.len()), span: item.span() };
+        let mut with =
+            RawWith { node: node.to_owned(), fields: Vec::with_capacity(pairs.len()), span: item.span() };
         for (name, value) in pairs {
             if let Some((first, _)) = with.fields.iter().find(|(field, _)| field.value == name.value) {
                 let complaint = Diagnostic::new(
@@ -226,8 +240,9 @@ impl Reader {
             Ok(("restart", None)) => Some(OnError::Restart(Restart::default())),
             Ok(("restart", Some(inner))) => {
                 let fields = self.fields(inner, "`restart`", &["first", "max", "times"]);
-                let time =
-                    |reader: &mut Reader, item: Item<'_>| reader.quantity(item, "a duration", "ms", units::duration);
+                let time = |reader: &mut Reader, item: Item<'_>| {
+                    reader.quantity(item, "a duration", "ms", units::duration)
+                };
                 let default = Restart::default();
                 let first = self.field(&fields, "first", time).map_or(default.first, |time| time.value);
                 let max = self.field(&fields, "max", time).map_or(default.max, |time| time.value);
@@ -251,8 +266,8 @@ impl Reader {
         let from = self.field(&fields, "from", Reader::endpoint);
         let to = self.field(&fields, "to", Reader::endpoint);
         let queue = self.field(&fields, "queue", |reader, item| Some(reader.queue(item)));
-        let measure_all =
-            self.field(&fields, "measure", |reader, item| reader.word(item, "set of measures", &[("all", true)]));
+        let measure_all = self
+            .field(&fields, "measure", |reader, item| reader.word(item, "set of measures", &[("all", true)]));
         let part = EdgePart {
             remove: self.flag(&fields, "remove").unwrap_or_default(),
             queue: queue.map_or_else(QueuePart::default, |queue| queue.value),
@@ -268,7 +283,12 @@ impl Reader {
                 Some(from) => from,
                 None => {
                     if item.is_fields() && fields.get("from").is_none() {
-                        self.missing("an edge", "from", &fields.span, "from: \"node\", or from: \"node.port\"");
+                        self.missing(
+                            "an edge",
+                            "from",
+                            &fields.span,
+                            "from: \"node\", or from: \"node.port\"",
+                        );
                     }
                     return None;
                 }
@@ -318,7 +338,8 @@ impl Reader {
     }
 
     fn overhead(&mut self, item: Item<'_>) -> Option<OverheadPart> {
-        let fields = self.fields(item, "an overhead", &["name", "path", "direct", "budget", "about", "remove"]);
+        let fields =
+            self.fields(item, "an overhead", &["name", "path", "direct", "budget", "about", "remove"]);
         let name = self.key(&fields, "name", "an overhead", "name: \"governed\"");
         let mut part = OverheadPart {
             remove: self.flag(&fields, "remove").unwrap_or_default(),
@@ -337,7 +358,13 @@ impl Reader {
     }
 
     /// The field that names an entry of a list.
-    fn key(&mut self, fields: &Fields<'_>, field: &str, owner: &str, example: &str) -> Option<Spanned<String>> {
+    fn key(
+        &mut self,
+        fields: &Fields<'_>,
+        field: &str,
+        owner: &str,
+        example: &str,
+    ) -> Option<Spanned<String>> {
         if fields.get(field).is_none() {
             self.missing(owner, field, &fields.span, example);
         }

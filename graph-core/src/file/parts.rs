@@ -6,7 +6,7 @@ use super::spec::{
     BudgetSpec, Capacity, Endpoint, Full, OnError, OverheadLimit, Priority, RawWith, Wait, WarmUp,
 };
 use crate::{
-    budget::{Bound, Measure, Reference},
+    budget::{Bound, Limit, Measure, Reference},
     diagnostic::{Source, Span, Spanned},
     time::Nanos,
 };
@@ -136,7 +136,7 @@ impl BudgetSpec {
             Bound::DropsAtMost(_) => (None, 2),
         };
         for limit in later.limits {
-            let same = |old: &&mut Spanned<_>| subject(&old.value.bound) == subject(&limit.bound);
+            let same = |old: &&mut Spanned<Limit>| subject(&old.value.bound) == subject(&limit.bound);
             match self.limits.iter_mut().find(same) {
                 Some(old) => *old = limit,
                 None => self.limits.push(limit),

@@ -313,16 +313,22 @@ mod tests {
 
     #[test]
     fn every_value_knows_its_place_in_the_file() {
-        let source = Source::new("g.ron", "// ä\n(\n  a : /* x */ \"one\" /* y */ ,\n  b: { \"k\": [1, fifo(40)] },\n)");
+        let source = Source::new(
+            "g.ron",
+            "// ä\n(\n  a : /* x */ \"one\" /* y */ ,\n  b: { \"k\": [1, fifo(40)] },\n)",
+        );
         let whole = Item::whole(&source).unwrap();
         let fields = whole.fields("").unwrap();
         assert_eq!((fields[0].0.span.text(), fields[0].1.span().text()), ("a", "\"one\""));
         let entries = fields[1].1.entries("").unwrap();
         assert_eq!((entries[0].0.as_str(), entries[0].0.span.text()), ("k", "\"k\""));
         let list = entries[0].1.list("").unwrap();
-        assert_eq!((list[0].span().line(), list[0].span().column()), (4, 15));
+        assert_eq!((list[0].span().line(), list[0].span().column()), (4, 14));
         let (word, rest) = list[1].call("").unwrap();
-        assert_eq!((word.value, word.span.text(), rest.unwrap().single("").unwrap().ron()), ("fifo", "fifo", "40"));
+        assert_eq!(
+            (word.value, word.span.text(), rest.unwrap().single("").unwrap().ron()),
+            ("fifo", "fifo", "40")
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     codes,
-    diagnostic::{Diagnostic, Diagnostics, Span, Spanned, list, near_miss},
+    diagnostic::{Diagnostic, Diagnostics, Span, Spanned, all_of, near_miss, one_of},
 };
 
 /// What reading a file has to say, and whose fields are read at the moment.
@@ -63,23 +63,21 @@ impl Reader {
             if !known.contains(&name.as_str()) {
                 let help = match near_miss(&name, known.iter().copied()) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("{owner} has {}", list(known)),
+                    None => format!("{owner} has {}", all_of(known)),
                 };
                 let diagnostic =
                     Diagnostic::new(&codes::UNKNOWN_FIELD, format!("{owner} has no field `{}`", name.value))
                         .at(&name.span)
-                        .expected(list(known).replace(" and ", " or "))
+                        .expected(one_of(known))
                         .found(format!("`{}`", name.value))
                         .help(help);
                 self.complain(diagnostic);
             } else if let Some((first, _)) = kept.iter().find(|(field, _)| field.value == name.value) {
-                let diagnostic = Diagnostic::new(
-                    &codes::DUPLICATE,
-                    format!("the field `{}` is stated twice", name.value),
-                )
-                .at(&name.span)
-                .help("keep one of the two")
-                .related(&first.span, "stated here first");
+                let diagnostic =
+                    Diagnostic::new(&codes::DUPLICATE, format!("the field `{}` is stated twice", name.value))
+                        .at(&name.span)
+                        .help("keep one of the two")
+                        .related(&first.span, "stated here first");
                 self.complain(diagnostic);
             } else {
                 kept.push((name, value));
@@ -128,12 +126,14 @@ impl Reader {
         parse: fn(&str) -> Result<T, UnitError>,
     ) -> Option<T> {
         if item.is_number() {
-            let diagnostic =
-                Diagnostic::new(&codes::BARE_NUMBER, format!("{what} is text with a unit, not a bare number"))
-                    .at(&item.span())
-                    .expected(format!("{what} with its unit, in quotes"))
-                    .found(item.describe())
-                    .help(format!("write \"{} {unit}\", if that is the unit meant", item.ron()));
+            let diagnostic = Diagnostic::new(
+                &codes::BARE_NUMBER,
+                format!("{what} is text with a unit, not a bare number"),
+            )
+            .at(&item.span())
+            .expected(format!("{what} with its unit, in quotes"))
+            .found(item.describe())
+            .help(format!("write \"{} {unit}\", if that is the unit meant", item.ron()));
             self.complain(diagnostic);
             return None;
         }
@@ -174,11 +174,11 @@ impl Reader {
         let help = match near_miss(found, words.iter().copied()) {
             Some(near) if near == found && item.is_text() => format!("write {near} without quotes"),
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("write one of {}", list(words).replace(" and ", " or ")),
+            None => format!("write one of {}", one_of(words)),
         };
         let diagnostic = Diagnostic::new(&codes::UNKNOWN_WORD, format!("{} is no {what}", item.describe()))
             .at(&item.span())
-            .expected(list(words).replace(" and ", " or "))
+            .expected(one_of(words))
             .found(item.describe())
             .help(help);
         self.complain(diagnostic);

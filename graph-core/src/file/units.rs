@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{budget::Reference, diagnostic::near_miss, time::Nanos};
 
@@ -263,6 +263,18 @@ impl<'de> Deserialize<'de> for Nanos {
     }
 }
 
+/// As text that reads as exactly the same duration, as the defaults in a kind's schema do.
+impl Serialize for Nanos {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let exact = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+        let (unit, scale) = exact
+            .into_iter()
+            .find(|(_, scale)| self.0 > 0 && self.0.is_multiple_of(*scale))
+            .unwrap_or(("ns", 1));
+        serializer.collect_str(&format_args!("{} {unit}", self.0 / scale))
+    }
+}
+
 impl schemars::JsonSchema for Nanos {
     fn schema_name() -> Cow<'static, str> {
         "Duration".into()
@@ -310,7 +322,10 @@ mod tests {
             ("5 msec", "\"msec\" is no unit here; write \"5 ms\" (units: ns, us, ms, s, min, h)"),
             ("2 seconds", "\"seconds\" is no unit here; write \"2 s\" (units: ns, us, ms, s, min, h)"),
             ("-5 ms", "\"-5 ms\" is negative"),
-            ("1.2.3 ms", "\"1.2.3 ms\" does not start with a number; write a number and a unit, such as \"5 ms\""),
+            (
+                "1.2.3 ms",
+                "\"1.2.3 ms\" does not start with a number; write a number and a unit, such as \"5 ms\"",
+            ),
             ("99999999999999999999 s", "\"99999999999999999999 s\" is too large"),
             ("6000000 h", "\"6000000 h\" is too large"),
             ("0.1 ns", "\"0.1 ns\" is less than a nanosecond"),
@@ -327,7 +342,10 @@ mod tests {
         assert_eq!(share("0 %"), Ok(0.0));
         assert_eq!(share("5%"), Ok(0.05));
         assert_eq!(share("101 %").unwrap_err().to_string(), "\"101 %\" is more than 100 %");
-        assert_eq!(share("5 ms").unwrap_err().to_string(), "\"ms\" is no unit here; write \"5 %\" (units: %)");
+        assert_eq!(
+            share("5 ms").unwrap_err().to_string(),
+            "\"ms\" is no unit here; write \"5 %\" (units: %)"
+        );
     }
 
     #[test]
@@ -344,6 +362,10 @@ mod tests {
     #[test]
     fn a_parameter_may_be_a_duration() {
         assert_eq!(ron::from_str("\"1.5 ms\""), Ok(Nanos(1_500_000)));
+        for nanos in [0, 82, 1_500, 1_500_000_000, 2_000_000_000, 61_000_000_001] {
+            let text = serde_json::to_value(Nanos(nanos)).unwrap();
+            assert_eq!(duration(text.as_str().unwrap()), Ok(Nanos(nanos)), "{text}");
+        }
         let error = ron::from_str::<Nanos>("5").unwrap_err();
         assert_eq!(error.code.to_string(), "\"5\" has no unit; write \"5 ms\"");
     }
