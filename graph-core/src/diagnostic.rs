@@ -328,7 +328,8 @@ pub(crate) fn near_miss<'a>(word: &str, candidates: impl IntoIterator<Item = &'a
         (likeness >= 0.8 || strsim::damerau_levenshtein(&word, &candidate) <= slips).then_some(likeness)
     };
     let near = candidates.into_iter().filter_map(|candidate| Some((likeness(candidate)?, candidate)));
-    near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
+    // Of several that are as near, the first.
+    near.min_by(|a, b| b.0.total_cmp(&a.0)).map(|(_, candidate)| candidate)
 }
 
 /// `a`, `b` and `c`, each in back quotes.

@@ -210,3 +210,144 @@ fn judge(
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        check::{Plan, fixture},
+        diagnostic::Severity,
+        time::Nanos,
+    };
+
+    /// A chain of stages whose limits are these, and a path over all of it.
+    fn chain(limits: &[&str], path: &str) -> String {
+        let last = limits.len() - 1;
+        let nodes: String = (0..last).map(|at| format!("\"s{at}\": (kind: \"audio/gain\"),\n")).collect();
+        let edges: String = limits
+            .iter()
+            .enumerate()
+            .map(|(at, limit)| {
+                let from = if at == 0 { "in".to_owned() } else { format!("s{}", at - 1) };
+                let to = if at == last { "out".to_owned() } else { format!("s{at}") };
+                format!("(from: \"{from}\", to: \"{to}\", budget: ({limit})),\n")
+            })
+            .collect();
+        format!(
+            "(nodes: {{ \"in\": (kind: \"audio/wav-source\"),\n{nodes}\"out\": (kind: \"audio/wav-sink\") }},\n\
+             edges: [{edges}],\npaths: [(name: \"whole\", from: \"in\", to: \"out\", {path})])"
+        )
+    }
+
+    /// A question, its tokens and where they go, with the limits of the published LLM pipeline.
+    fn llm(packets: u32) -> String {
+        format!(
+            r#"(
+                nodes: {{
+                    "client": (kind: "text/source"),
+                    "model":  (kind: "llm/prompt"),
+                    "out":    (kind: "llm/token-sink"),
+                }},
+                edges: [
+                    (from: "client", to: "model", budget: (max: "10 ms")),
+                    (from: "model", to: "out", budget: (first: (max: "1 s"), rate: "15 /s")),
+                ],
+                paths: [(name: "query", from: "client", to: "out", packets: {packets}, budget: (max: "2 s"))],
+            )"#
+        )
+    }
+
+    fn allocation(plan: &Plan) -> String {
+        let [allocation] = plan.allocations.as_slice() else { panic!("one limit, {:?}", plan.allocations) };
+        allocation.to_string()
+    }
+
+    #[test]
+    fn the_limits_of_the_voice_stages_leave_335_ms_of_slack() {
+        let limits = ["5 ms", "5 ms", "100 ms", "500 ms", "50 ms", "1500 ms", "2500 ms", "5 ms"];
+        let limits = limits.map(|limit| format!("cost: (max: \"{limit}\")"));
+        let limits: Vec<&str> = limits.iter().map(String::as_str).collect();
+        let (plan, diagnostics) = fixture::check(&chain(&limits, "budget: (cost: (max: \"5 s\"))"));
+        assert_eq!(allocation(&plan.unwrap()), "4,665 ms of 5,000 ms, 335 ms of slack");
+        assert!(diagnostics.is_empty(), "{diagnostics}");
+    }
+
+    #[test]
+    fn limits_that_use_up_the_whole_are_a_note_and_no_failure() {
+        let limits = ["max: \"1 ms\"", "max: \"1 ms\"", "max: \"1 ms\"", "max: \"2 ms\""];
+        let (plan, diagnostics) = fixture::check(&chain(&limits, "budget: (max: \"5 ms\")"));
+        assert_eq!(allocation(&plan.unwrap()), "5 ms of 5 ms, nothing left");
+        assert_eq!(diagnostics[0].code.id, "GR0402");
+        assert_eq!(diagnostics[0].severity(), Severity::Note);
+        assert!(!diagnostics.refuse(true));
+    }
+
+    #[test]
+    fn a_floor_becomes_the_time_of_one_interval_less_than_there_are_packets() {
+        let (plan, diagnostics) = fixture::check(&llm(15));
+        let plan = plan.unwrap();
+        assert_eq!(allocation(&plan), "1,943 ms of 2,000 ms, 57 ms of slack");
+        assert_eq!(plan.allocations[0].intervals, Some(Nanos(933_333_334)));
+        assert!(diagnostics.is_empty(), "{diagnostics}");
+    }
+
+    #[test]
+    fn an_interval_more_is_over_by_10_ms_and_refused_when_strict() {
+        let (plan, diagnostics) = fixture::check(&llm(16));
+        assert_eq!(allocation(&plan.unwrap()), "2,010 ms of 2,000 ms, 10 ms over");
+        assert_eq!(diagnostics[0].code.id, "GR0401");
+        assert!(diagnostics[0].message.contains("10 ms over"), "{diagnostics}");
+        assert!(!diagnostics.refuse(false) && diagnostics.refuse(true));
+    }
+
+    #[test]
+    fn without_a_number_of_packets_a_path_ends_with_the_first() {
+        let text = llm(15).replace("packets: 15, ", "");
+        assert_eq!(allocation(&fixture::plan(&text)), "1,010 ms of 2,000 ms, 990 ms of slack");
+    }
+
+    #[test]
+    fn packets_without_a_pace_leave_the_sum_open() {
+        let (plan, diagnostics) = fixture::check(&llm(15).replace(", rate: \"15 /s\"", ""));
+        assert_eq!(plan.unwrap().allocations[0].open, [1]);
+        assert_eq!(diagnostics[0].code.id, "GR0403");
+    }
+
+    #[test]
+    fn an_edge_without_a_limit_leaves_the_sum_open_and_is_named() {
+        let (plan, diagnostics) = fixture::check(&chain(&["max: \"1 ms\"", ""], "budget: (max: \"5 ms\")"));
+        assert_eq!(plan.unwrap().allocations[0].open, [1]);
+        assert!(diagnostics[0].message.ends_with("no limit on `s0.out -> out.audio`"), "{diagnostics}");
+    }
+
+    #[test]
+    fn quantiles_do_not_add() {
+        let plan = fixture::plan(&chain(
+            &["p50: \"1 ms\"", "p99: \"1 ms\""],
+            "budget: (p50: \"5 ms\", p99: \"6 ms\")",
+        ));
+        assert!(plan.allocations.is_empty());
+    }
+
+    #[test]
+    fn means_add_and_a_maximum_bounds_a_mean() {
+        let limits = ["mean: \"1 ms\", max: \"9 ms\"", "max: \"3 ms\""];
+        let plan = fixture::plan(&chain(&limits, "budget: (mean: \"5 ms\")"));
+        assert_eq!(allocation(&plan), "4 ms of 5 ms, 1 ms of slack");
+    }
+
+    #[test]
+    fn cost_is_bounded_by_latency_and_latency_by_cost_and_held() {
+        let limits =
+            ["max: \"1 ms\"", "cost: (max: \"2 ms\")", "work: (max: \"1 ms\"), wait: (max: \"500 us\")"];
+        let plan = fixture::plan(&chain(&limits, "budget: (cost: (max: \"5 ms\"))"));
+        assert_eq!(allocation(&plan), "4,500 us of 5,000 us, 500 us of slack");
+        let limits = ["max: \"1 ms\"", "cost: (max: \"2 ms\"), held: (max: \"1 ms\")"];
+        assert_eq!(
+            allocation(&fixture::plan(&chain(&limits, "budget: (max: \"5 ms\")"))),
+            "4 ms of 5 ms, 1 ms of slack"
+        );
+        let plan =
+            fixture::plan(&chain(&["cost: (max: \"2 ms\")", "max: \"1 ms\""], "budget: (max: \"5 ms\")"));
+        assert_eq!(plan.allocations[0].open, [0]);
+    }
+}

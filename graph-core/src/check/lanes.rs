@@ -109,3 +109,85 @@ fn drop_unused(lanes: &mut Vec<PlanLane>, of: &mut [usize]) {
         *lane = moved[*lane];
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::check::{Plan, fixture};
+
+    fn lanes(plan: &Plan) -> Vec<(&str, Vec<&str>)> {
+        let names = |nodes: &[usize]| nodes.iter().map(|node| plan.nodes[*node].id.as_str()).collect();
+        plan.lanes.iter().map(|lane| (lane.name.as_str(), names(&lane.nodes))).collect()
+    }
+
+    #[test]
+    fn a_source_starts_a_lane_a_heavy_node_is_alone_and_the_rest_join_their_producer() {
+        let plan = fixture::plan(
+            r#"(
+                nodes: {
+                    "in": (kind: "audio/wav-source"), "gain": (kind: "audio/gain"), "stt": (kind: "speech/stt"),
+                    "answer": (kind: "text/answer"), "out": (kind: "text/sink"),
+                },
+                edges: [
+                    (from: "in", to: "gain"), (from: "gain", to: "stt"), (from: "stt", to: "answer"),
+                    (from: "answer", to: "out"),
+                ],
+            )"#,
+        );
+        assert_eq!(
+            lanes(&plan),
+            [("in", vec!["in", "gain"]), ("stt", vec!["stt"]), ("answer", vec!["answer", "out"])]
+        );
+        let crosses: Vec<bool> = plan.edges.iter().map(|edge| edge.crosses).collect();
+        assert_eq!(crosses, [false, true, true, false, false]);
+    }
+
+    #[test]
+    fn a_join_is_in_the_lane_of_its_first_producer_and_a_wire_does_not_join_lanes() {
+        let plan = fixture::plan(
+            r#"(
+                nodes: {
+                    "one": (kind: "audio/wav-source"), "two": (kind: "audio/wav-source"), "mix": (kind: "audio/mix"),
+                    "send": (kind: "net/rtp-out"), "back": (kind: "net/udp-audio"), "out": (kind: "audio/wav-sink"),
+                },
+                edges: [
+                    (from: "two", to: "mix.a"), (from: "one", to: "mix.b"), (from: "mix", to: "send"),
+                    (from: "send", to: "back", wire: true), (from: "back", to: "out"),
+                ],
+            )"#,
+        );
+        let mut lanes = lanes(&plan);
+        lanes.sort();
+        assert_eq!(
+            lanes,
+            [("back", vec!["back", "out"]), ("one", vec!["one"]), ("two", vec!["two", "mix", "send"])]
+        );
+    }
+
+    #[test]
+    fn the_files_lane_is_taken_and_others_follow_into_it() {
+        let plan = fixture::plan(
+            r#"(
+                lanes: { "idle": (), "gain": (priority: fifo(40), cpus: [1]) },
+                nodes: {
+                    "in": (kind: "audio/wav-source"), "gain": (kind: "audio/gain"),
+                    "stt": (kind: "speech/stt", lane: "gain"), "out": (kind: "text/sink"),
+                },
+                edges: [(from: "in", to: "gain"), (from: "gain", to: "stt"), (from: "stt", to: "out")],
+            )"#,
+        );
+        assert_eq!(lanes(&plan), [("gain", vec!["stt", "out"]), ("in", vec!["in", "gain"])]);
+        assert_eq!(plan.nodes.iter().map(|node| node.lane).collect::<Vec<_>>(), [1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_derived_lane_does_not_take_a_declared_name() {
+        let plan = fixture::plan(
+            r#"(
+                lanes: { "in": () },
+                nodes: { "in": (kind: "audio/wav-source"), "out": (kind: "audio/wav-sink", lane: "in") },
+                edges: [(from: "in", to: "out")],
+            )"#,
+        );
+        assert_eq!(lanes(&plan), [("in", vec!["out"]), ("in 2", vec!["in"])]);
+    }
+}

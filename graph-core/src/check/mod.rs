@@ -169,3 +169,138 @@ fn to_sink(net: &Net<'_>) -> Vec<u32> {
     }
     away
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{diagnostic::Severity, file::Files};
+    use fixture::{Memory, TestKinds};
+
+    /// A graph with something of everything.
+    const WHOLE: &str = r#"(
+        name: "voice", class: "ci", warm_up: 10,
+        lanes: { "audio": (priority: fifo(40), cpus: [0, 1], wait: spin("20 us")) },
+        nodes: {
+            "in":   (kind: "audio/wav-source", lane: "audio"),
+            "gain": (kind: "audio/gain", with: (gain_db: -6.5, ramp: "5 ms", over: Wrap, bands: [(hertz: 440)])),
+            "mix":  (kind: "audio/mix", on_error: restart(first: "1 s", times: 3)),
+            "stt":  (kind: "speech/stt"),
+            "out":  (kind: "text/sink"),
+        },
+        edges: [
+            (from: "in", to: "gain", queue: (capacity: "200 ms", full: drop_oldest, late: "50 ms"), measure: all),
+            (from: "gain", to: "mix.a", budget: (max: "5 ms", cost: (p99: (limit: "1 ms", level: warn)), drops: "0 %")),
+            (from: "in", to: "mix.b", budget: (max: "5 ms", reference: "300..500 us")),
+            (from: "mix", to: "stt", budget: (max: "5 ms")),
+            (from: "stt", to: "out"), // the words
+        ],
+        paths: [(name: "whole", from: "in", to: "out.done", via: ["gain"], budget: (max: "5 s"))],
+        benches: [(id: "b", budget: (mean: "100 ns", reference: "< 100 ns"))],
+    )"#;
+
+    fn check_bytes(bytes: Vec<u8>, overlay: Vec<u8>) -> Diagnostics {
+        let mut files = Memory::new([]);
+        files.0.insert("graph.ron".into(), bytes);
+        files.0.insert("over.ron".into(), overlay);
+        let kinds = TestKinds::new();
+        let (graph, mut diagnostics) = load(&files, Path::new("graph.ron"), &["over.ron".into()], &kinds);
+        let plan = graph.as_ref().and_then(|graph| {
+            let (plan, found) = check(graph, &kinds);
+            diagnostics.extend(found);
+            plan
+        });
+        assert_eq!(plan.is_none(), diagnostics.refuse(false), "{diagnostics}");
+        for diagnostic in diagnostics.iter() {
+            assert!(diagnostic.span.is_some(), "{diagnostic}");
+        }
+        serde_json::to_string(&diagnostics).unwrap();
+        diagnostics
+    }
+
+    #[test]
+    fn the_graph_to_be_spoilt_is_sound() {
+        let diagnostics = check_bytes(WHOLE.into(), "()".into());
+        assert_eq!(diagnostics.count(Severity::Error), 0, "{diagnostics}");
+    }
+
+    #[test]
+    fn deep_nesting_ends_in_an_error() {
+        for (open, close) in [("(", ")"), ("[", "]"), ("{1:", "}"), ("Some(", ")"), ("(a:", ")")] {
+            for depth in [1_000, 100_000] {
+                let text = format!("(nodes: {}{})", open.repeat(depth), close.repeat(depth));
+                assert!(check_bytes(text.into(), "()".into()).refuse(false));
+                assert!(check_bytes(open.repeat(depth).into(), "()".into()).refuse(false));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_end_in_places_and_not_in_a_panic(bytes: Vec<u8>, overlay: Vec<u8>) {
+            check_bytes(bytes, overlay);
+        }
+
+        #[test]
+        fn any_ron_like_text_ends_in_places(text in "[(){}\\[\\]:,\"a-z0-9 .#r\\\\/*\n-]{0,80}") {
+            check_bytes(text.clone().into_bytes(), b"()".to_vec());
+            check_bytes(WHOLE.into(), text.into_bytes());
+        }
+
+        #[test]
+        fn a_spoilt_graph_ends_in_places(
+            cuts in prop::collection::vec((0..WHOLE.len(), 0..12_usize, "[(){}\\[\\]:,\"a-z0-9 .ä/-]{0,6}"), 1..4),
+            as_overlay: bool,
+        ) {
+            let mut text = WHOLE.as_bytes().to_vec();
+            for (at, length, instead) in cuts {
+                let start = at.min(text.len());
+                let end = (start + length).min(text.len());
+                text.splice(start..end, instead.into_bytes());
+            }
+            if as_overlay {
+                check_bytes(WHOLE.into(), text);
+            } else {
+                check_bytes(text, b"()".to_vec());
+            }
+        }
+
+        #[test]
+        fn a_word_moved_elsewhere_ends_in_places(from in 0..WHOLE.len(), length in 1..30_usize, to in 0..WHOLE.len()) {
+            let piece: String = WHOLE.chars().skip(from).take(length).collect();
+            let mut text: String = WHOLE.chars().take(to).collect();
+            text.push_str(&piece);
+            text.extend(WHOLE.chars().skip(to));
+            check_bytes(text.into_bytes(), b"()".to_vec());
+        }
+    }
+
+    #[test]
+    fn a_file_of_the_disk_is_checked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tone.ron");
+        std::fs::write(&path, WHOLE).unwrap();
+        let checked = check_file(&path, &[], &TestKinds::new());
+        assert_eq!(checked.plan.unwrap().name, "voice");
+        let checked = check_file(&folder.path().join("none.ron"), &[], &TestKinds::new());
+        assert!(checked.graph.is_none() && checked.diagnostics.refuse(false));
+        assert_eq!(Disk.read(folder.path()).unwrap_err().kind(), std::io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn a_thousand_nodes_are_checked_in_order() {
+        let nodes: String = (0..1_000).map(|at| format!("\"n{at}\": (kind: \"audio/gain\"),")).collect();
+        let edges: String = (1..1_000)
+            .map(|at| format!("(from: \"n{}\", to: \"n{at}\", budget: (max: \"1 us\")),", at - 1))
+            .collect();
+        let text = format!(
+            r#"(nodes: {{ "in": (kind: "audio/wav-source"), {nodes} "out": (kind: "audio/wav-sink") }},
+                edges: [(from: "in", to: "n0"), {edges} (from: "n999", to: "out")],
+                paths: [(name: "p", from: "in", to: "out.done", budget: (max: "1 s"))])"#
+        );
+        let plan = fixture::plan(&text);
+        assert_eq!((plan.order.len(), plan.paths[0].edges.len()), (1_002, 1_002));
+        assert_eq!(plan.nodes[0].to_sink, 1_001);
+    }
+}

@@ -93,16 +93,13 @@ impl<'a> Net<'a> {
                 }
                 None => "add it to `nodes`".to_owned(),
             };
-            // A node that could not be read is no unknown node.
-            if !self.graph.incomplete || near_miss(&end.node, names()).is_some() {
-                diagnostics.push(
-                    Diagnostic::new(&codes::UNKNOWN_NODE, format!("there is no node `{}`", end.node))
-                        .at(&end.span)
-                        .expected("the name of a node")
-                        .found(format!("`{}`", end.node))
-                        .help(help),
-                );
-            }
+            diagnostics.push(
+                Diagnostic::new(&codes::UNKNOWN_NODE, format!("there is no node `{}`", end.node))
+                    .at(&end.span)
+                    .expected("the name of a node")
+                    .found(format!("`{}`", end.node))
+                    .help(help),
+            );
         }
         found
     }

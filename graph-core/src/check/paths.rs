@@ -25,8 +25,8 @@ pub(super) fn routes(
     let mut backwards: Vec<usize> = (0..net.edges.len()).filter(|at| !net.edges[*at].0.feedback).collect();
     backwards.sort_by_key(|at| std::cmp::Reverse(rank[net.edges[*at].0.from.node]));
     let mut leaving = vec![Vec::new(); net.kinds.len()];
-    for &at in backwards.iter().rev() {
-        leaving[net.edges[at].0.from.node].push(at);
+    for (at, (edge, _)) in net.edges.iter().enumerate().filter(|(_, (edge, _))| !edge.feedback) {
+        leaving[edge.from.node].push(at);
     }
     let paths = net.graph.paths.iter().enumerate();
     paths
@@ -83,9 +83,10 @@ impl<'a> Search<'a> {
     /// How many places of `via` are passed once the edge is, when `passed` are before it.
     fn passed(&self, at: usize, mut passed: usize) -> usize {
         let edge = self.edge(at);
-        let touches = |place: &Place| place.is(&edge.from) || edge.to.as_ref().is_some_and(|to| place.is(to));
-        while self.via.get(passed).is_some_and(touches) {
-            passed += 1;
+        for end in [Some(&edge.from), edge.to.as_ref()].into_iter().flatten() {
+            while self.via.get(passed).is_some_and(|place| place.is(end)) {
+                passed += 1;
+            }
         }
         passed
     }
@@ -275,4 +276,118 @@ fn place(
         (side, _) => side.unwrap_or(Side::To),
     };
     net.end(end, node, side, diagnostics).map(|end| Place { node, port: Some(end.port) })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::{Plan, fixture};
+
+    /// A fork and a join, with these paths.
+    fn fork(paths: &str) -> String {
+        format!(
+            r#"(
+                nodes: {{
+                    "in": (kind: "audio/wav-source"), "left": (kind: "audio/gain"), "right": (kind: "audio/gain"),
+                    "mix": (kind: "audio/mix"), "echo": (kind: "audio/mix"), "out": (kind: "audio/wav-sink"),
+                }},
+                edges: [
+                    (from: "in", to: "left"), (from: "in", to: "right"), (from: "left", to: "mix.a"),
+                    (from: "right", to: "mix.b"), (from: "mix", to: "echo.a"),
+                    (from: "echo", to: "echo.b", feedback: true), (from: "echo", to: "out"),
+                ],
+                paths: [{paths}],
+            )"#
+        )
+    }
+
+    fn route(plan: &Plan) -> Vec<String> {
+        plan.paths[0].edges.iter().map(|at| plan.edges[*at].name()).collect()
+    }
+
+    #[test]
+    fn a_route_is_found_by_via_and_ends_with_done() {
+        let plan = fixture::plan(&fork(r#"(name: "p", from: "in", to: "out.done", via: ["right", "mix"])"#));
+        assert_eq!(
+            route(&plan),
+            [
+                "in.audio -> right.in",
+                "right.out -> mix.b",
+                "mix.out -> echo.a",
+                "echo.out -> out.audio",
+                "out.done"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_path_may_end_at_a_node_or_at_one_input_of_it() {
+        let plan = fixture::plan(&fork(r#"(name: "p", from: "in", to: "mix.a")"#));
+        assert_eq!(route(&plan), ["in.audio -> left.in", "left.out -> mix.a"]);
+        let plan = fixture::plan(&fork(r#"(name: "p", from: "mix", to: "out")"#));
+        assert_eq!(route(&plan), ["mix.out -> echo.a", "echo.out -> out.audio"]);
+        let plan = fixture::plan(&fork(r#"(name: "p", from: "out", to: "out.done")"#));
+        assert_eq!(route(&plan), ["out.done"]);
+    }
+
+    #[test]
+    fn a_port_in_via_tells_routes_through_the_same_nodes_apart() {
+        let text = r#"(
+            nodes: { "in": (kind: "audio/wav-source"), "mix": (kind: "audio/mix"), "out": (kind: "audio/wav-sink") },
+            edges: [(from: "in", to: "mix.a"), (from: "in", to: "mix.b"), (from: "mix", to: "out")],
+            paths: [(name: "p", from: "in", to: "out")],
+        )"#;
+        let (_, diagnostics) = fixture::check(text);
+        assert_eq!(diagnostics[0].help.as_deref(), Some("for the first of these add via: [\"mix.a\"]"));
+        let plan = fixture::plan(
+            &text.replace("to: \"out\")],\n        )", "to: \"out\", via: [\"mix.b\"])],\n        )"),
+        );
+        assert_eq!(route(&plan)[0], "in.audio -> mix.b");
+    }
+
+    #[test]
+    fn the_two_routes_are_shown_and_the_fix_names_a_node_of_the_first() {
+        let (_, diagnostics) = fixture::check(&fork(r#"(name: "p", from: "in", to: "mix")"#));
+        assert_eq!(
+            diagnostics[0].message,
+            "the path `p` has more than one route: in -> left -> mix, or in -> right -> mix"
+        );
+        assert_eq!(diagnostics[0].help.as_deref(), Some("for the first of these add via: [\"left\"]"));
+    }
+
+    #[test]
+    fn a_path_without_a_route_tells_where_its_start_leads() {
+        for (path, help) in [
+            (
+                r#"from: "left", to: "right""#,
+                "`left` leads to `mix`, `echo` and `out` only; a path does not follow feedback edges",
+            ),
+            (r#"from: "out", to: "in""#, "no edge leaves `out`, feedback edges aside"),
+            (
+                r#"from: "in", to: "out", via: ["mix", "left"]"#,
+                "a route without `via`: in -> left -> mix -> echo -> out",
+            ),
+            (r#"from: "in.audio", to: "out", via: ["lft"]"#, "did you mean `left`?"),
+            (r#"from: "in", to: "mix.out""#, "name one of `mix.a` or `mix.b`"),
+        ] {
+            let (plan, diagnostics) = fixture::check(&fork(&format!("(name: \"p\", {path})")));
+            assert!(plan.is_none(), "{path}");
+            assert_eq!(diagnostics[0].help.as_deref(), Some(help), "{diagnostics}");
+        }
+    }
+
+    #[test]
+    fn forty_forks_in_a_row_do_not_take_for_ever() {
+        let nodes: String = (0..40).map(|at| format!("\"m{at}\": (kind: \"audio/mix\"),")).collect();
+        let edges: String = (0..40)
+            .flat_map(|at| {
+                let from = if at == 0 { "in".to_owned() } else { format!("m{}", at - 1) };
+                ["a", "b"].map(|port| format!("(from: \"{from}\", to: \"m{at}.{port}\"),"))
+            })
+            .collect();
+        let text = format!(
+            r#"(nodes: {{ "in": (kind: "audio/wav-source"), {nodes} "out": (kind: "audio/wav-sink") }},
+                edges: [{edges} (from: "m39", to: "out")], paths: [(name: "p", from: "in", to: "out")])"#
+        );
+        assert_eq!(fixture::codes(&text), ["GR0302"]);
+    }
 }

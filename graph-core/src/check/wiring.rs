@@ -316,3 +316,121 @@ fn dead(net: &Net<'_>, diagnostics: &mut Diagnostics) {
 pub(super) fn gives_many(net: &Net<'_>, at: usize) -> bool {
     net.port(&net.edges[at].0.from).role == PortRole::Output { arity: Arity::Many }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::check::fixture;
+
+    #[test]
+    fn one_slip_gives_one_complaint() {
+        let good = r#"(
+            nodes: {
+                "in": (kind: "audio/wav-source"), "gain": (kind: "audio/gain"), "out": (kind: "audio/wav-sink"),
+            },
+            edges: [(from: "in", to: "gain"), (from: "gain", to: "out")],
+            paths: [(name: "whole", from: "in", to: "out.done")],
+        )"#;
+        assert!(fixture::check(good).1.is_empty());
+        for (right, wrong, code) in [
+            ("audio/gain", "audio/gian", "GR0201"),
+            ("(from: \"gain\"", "(from: \"gian\"", "GR0203"),
+            ("to: \"gain\"", "to: \"gain.on\"", "GR0204"),
+            ("(from: \"gain\", to: \"out\")", "(from: \"gain.in\", to: \"out\")", "GR0204"),
+            ("kind: \"audio/gain\"", "kind: audio", "GR0106"),
+            ("kind: \"audio/gain\"", "knid: \"audio/gain\"", "GR0103"),
+            ("(from: \"gain\", to: \"out\")", "(from: \"gain\")", "GR0214"),
+            ("\"out\": (kind", "\"out \": (kind", "GR0111"),
+        ] {
+            let text = good.replacen(right, wrong, 1);
+            assert_ne!(text, good);
+            let codes = fixture::codes(&text);
+            assert_eq!(codes.first(), Some(&code), "{text}");
+            assert!(codes.len() <= 3, "{}", fixture::check(&text).1);
+        }
+    }
+
+    #[test]
+    fn mistakes_of_every_sort_are_told_together() {
+        let codes = fixture::codes(
+            r#"(
+                nodes: {
+                    "in": (kind: "audio/wav-source", lane: "fast"),
+                    "gain": (kind: "audio/gain", with: (gain_db: true)),
+                    "mix": (kind: "audio/mixer"),
+                    "out": (kind: "audio/wav-sink"),
+                },
+                edges: [
+                    (from: "in", to: "gain", budget: (max: "5")),
+                    (from: "gain", to: "out", budget: (rate: "5 /s")),
+                    (from: "in", to: "out"),
+                ],
+                overheads: [(name: "o", path: "p", direct: "q", budget: (p50: "1 ms"))],
+            )"#,
+        );
+        assert_eq!(codes, ["GR0501", "GR0602", "GR0201", "GR0108", "GR0404", "GR0208"]);
+    }
+
+    #[test]
+    fn a_circle_is_shown_from_its_first_node_round_to_it() {
+        let text = r#"(
+            nodes: {
+                "in": (kind: "audio/wav-source"), "mix": (kind: "audio/mix"), "a": (kind: "audio/gain"),
+                "b": (kind: "audio/gain"), "out": (kind: "audio/wav-sink"),
+            },
+            edges: [
+                (from: "in", to: "mix.a"), (from: "mix", to: "a"), (from: "a", to: "b"), (from: "b", to: "mix.b"),
+                (from: "mix", to: "out"),
+            ],
+        )"#;
+        let (plan, diagnostics) = fixture::check(text);
+        assert!(plan.is_none());
+        assert_eq!(diagnostics[0].message, "the edges run in a circle: mix -> a -> b -> mix");
+        assert_eq!(diagnostics[0].span.as_ref().unwrap().text(), "(from: \"b\", to: \"mix.b\")");
+        let plan = fixture::plan(&text.replace("to: \"mix.b\"", "to: \"mix.b\", feedback: true"));
+        assert_eq!(plan.nodes.iter().map(|node| node.to_sink).collect::<Vec<_>>(), [2, 1, 3, 2, 0]);
+        let rank = |id: &str| plan.order.iter().position(|node| plan.nodes[*node].id == id).unwrap();
+        assert!(rank("in") < rank("mix") && rank("mix") < rank("a") && rank("a") < rank("b"));
+    }
+
+    #[test]
+    fn a_loop_that_no_source_leads_to_is_dead() {
+        let text = r#"(
+            nodes: {
+                "in": (kind: "audio/wav-source"), "out": (kind: "audio/wav-sink"),
+                "a": (kind: "audio/gain"), "b": (kind: "audio/gain"), "end": (kind: "audio/wav-sink"),
+            },
+            edges: [
+                (from: "in", to: "out"), (from: "a", to: "b"), (from: "b", to: "a", feedback: true), (from: "b", to: "end"),
+            ],
+        )"#;
+        let (_, diagnostics) = fixture::check(text);
+        let told: Vec<&str> = diagnostics.iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "nothing drives the node `a`: no source leads to it",
+                "nothing drives the node `b`: no source leads to it",
+                "nothing drives the node `end`: no source leads to it",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_sink_has_its_done_whether_stated_or_not() {
+        let text = r#"(
+            nodes: { "in": (kind: "audio/wav-source"), "out": (kind: "audio/wav-sink") },
+            edges: [(from: "in", to: "out"), (from: "out", budget: (max: "1 ms"))],
+        )"#;
+        let plan = fixture::plan(text);
+        assert_eq!(
+            plan.edges.iter().map(|edge| edge.name()).collect::<Vec<_>>(),
+            ["in.audio -> out.audio", "out.done"]
+        );
+        assert_eq!(plan.edges[1].budget.limits.len(), 1);
+        assert_eq!((plan.nodes[1].inputs.as_slice(), plan.nodes[1].outputs.as_slice()), (&[0][..], &[1][..]));
+        let plan = fixture::plan(&text.replace(", (from: \"out\", budget: (max: \"1 ms\"))", ""));
+        assert_eq!(plan.edges[1].name(), "out.done");
+        let codes = fixture::codes(&text.replace("(from: \"out\",", "(from: \"out\", queue: (capacity: 1),"));
+        assert_eq!(codes, ["GR0214"]);
+    }
+}

@@ -273,18 +273,23 @@ pub static BAD_NAME: Code = Code {
     wrong: r#"
 (
     nodes: {
-        "in.1": (kind: "audio/wav-source"),
-        "out":  (kind: "audio/wav-sink"),
+        "in":     (kind: "audio/wav-source"),
+        "gain.1": (kind: "audio/gain"),
+        "out":    (kind: "audio/wav-sink"),
     },
     edges: [(from: "in", to: "out")],
 )"#,
     right: r#"
 (
     nodes: {
-        "in-1": (kind: "audio/wav-source"),
-        "out":  (kind: "audio/wav-sink"),
+        "in":     (kind: "audio/wav-source"),
+        "gain-1": (kind: "audio/gain"),
+        "out":    (kind: "audio/wav-sink"),
     },
-    edges: [(from: "in-1", to: "out")],
+    edges: [
+        (from: "in", to: "gain-1"),
+        (from: "gain-1", to: "out"),
+    ],
 )"#,
 };
 

@@ -371,3 +371,198 @@ impl Reader {
         self.text(fields, field).and_then(|name| self.name(name, owner))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::{Capacity, Full, GraphSpec, OverheadBound, QueueSpec};
+    use super::*;
+    use crate::{
+        budget::{Bound, Level, Reference, Stat},
+        check::fixture::load_files,
+        time::Nanos,
+    };
+
+    fn graph(text: &str) -> GraphSpec {
+        let (graph, diagnostics) = load_files([("graph.ron", text)], &[]);
+        assert!(diagnostics.is_empty(), "{diagnostics}");
+        graph.unwrap()
+    }
+
+    fn complaints(text: &str) -> Vec<String> {
+        let (_, diagnostics) = load_files([("graph.ron", text)], &[]);
+        let one = |d: &Diagnostic| format!("{} {}", d.span.as_ref().unwrap().text(), d.message);
+        diagnostics.iter().map(one).collect()
+    }
+
+    #[test]
+    fn every_field_of_a_graph_is_read() {
+        let graph = graph(
+            r#"(
+                name: "all", about: "every field", class: "ci-2core", warm_up: "2 s",
+                lanes: {
+                    "audio": (
+                        priority: fifo(40), cpus: [0, 1], wait: spin("20 us"), lock_memory: true, strict: true, about: "a",
+                    ),
+                    "slow": (priority: rr(1), wait: park),
+                    "plain": (),
+                },
+                nodes: {
+                    "in": (
+                        kind: "audio/wav-source", lane: Some("audio"), with: (path: "x.wav" /* why */, gain: 2),
+                        on_error: restart(first: "1 s", times: 3), about: "b",
+                    ),
+                    "out": (kind: "audio/wav-sink", on_error: skip, lane: None),
+                },
+                edges: [
+                    (
+                        from: "in", to: "out", queue: (capacity: "200 ms", full: drop_oldest, late: "50 ms"),
+                        budget: (
+                            max: "5 ms", cost: (p99: (limit: "1 ms", level: warn, assumed: true, basis: "seen")),
+                            rate: "15 /s", drops: "0.5 %", reference: "< 100 ns",
+                        ),
+                        wire: false, feedback: false, measure: all, about: "c",
+                    ),
+                    (from: "out.done", budget: (mean: "1 ms")),
+                ],
+                paths: [(name: "p", from: "in", to: "out.done", via: ["out"], budget: (max: "5 s"), packets: 15)],
+                benches: [(id: "rtp/parse", budget: (mean: "100 ns", reference: "28 ns"))],
+                overheads: [(
+                    name: "o", path: "p", direct: "q",
+                    budget: (p50: "300 us", share: "5 %", share_from: "6 ms", reference: "160 us"),
+                )],
+            )"#,
+        );
+        assert_eq!((graph.name.as_str(), graph.class.as_deref()), ("all", Some("ci-2core")));
+        assert_eq!(graph.warm_up, WarmUp::Time(Nanos::from_secs(2)));
+
+        let audio = &graph.lanes[0];
+        assert_eq!((audio.priority, audio.cpus.as_slice()), (Priority::Fifo(40), &[0, 1][..]));
+        assert_eq!(
+            (audio.wait, audio.lock_memory, audio.strict),
+            (Some(Wait::Spin(Nanos(20_000))), true, true)
+        );
+        assert_eq!(
+            (graph.lanes[1].priority, graph.lanes[1].wait),
+            (Priority::RoundRobin(1), Some(Wait::Park))
+        );
+        assert_eq!((graph.lanes[2].priority, graph.lanes[2].wait), (Priority::Normal, None));
+
+        let source = &graph.nodes[0];
+        assert_eq!(source.lane.as_ref().unwrap().value, "audio");
+        let restart = Restart { first: Nanos::from_secs(1), max: Nanos::from_secs(10), times: Some(3) };
+        assert_eq!(source.on_error, OnError::Restart(restart));
+        let with: Vec<_> =
+            source.with.fields.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        assert_eq!(with, [("path", "\"x.wav\""), ("gain", "2")]);
+        assert_eq!((&graph.nodes[1].lane, graph.nodes[1].on_error), (&None, OnError::Skip));
+
+        let edge = &graph.edges[0];
+        let queue = QueueSpec {
+            capacity: Capacity::Time(Nanos::from_millis(200)),
+            full: Full::DropOldest,
+            late: Some(Nanos::from_millis(50)),
+        };
+        assert_eq!((edge.name().as_str(), edge.queue), ("in.audio -> out.audio", queue));
+        assert!(edge.measure_all);
+        let bounds: Vec<Bound> = edge.budget.limits.iter().map(|limit| limit.bound).collect();
+        let at_most = |measure, stat, nanos| Bound::AtMost { measure, stat, limit: Nanos(nanos) };
+        assert_eq!(
+            bounds,
+            [
+                at_most(None, Stat::Max, 5_000_000),
+                at_most(Some(Measure::Cost), Stat::P99, 1_000_000),
+                Bound::RateAtLeast(15.0),
+                Bound::DropsAtMost(0.005),
+            ]
+        );
+        let full = &edge.budget.limits[1];
+        assert_eq!((full.level, full.assumed, full.basis.as_deref()), (Level::Warn, true, Some("seen")));
+        assert_eq!(edge.budget.reference.as_ref().unwrap().value, Reference::Below(Nanos(100)));
+        assert_eq!(graph.edges[1].name(), "out.done");
+        assert_eq!(graph.edges[1].queue, QueueSpec::default());
+
+        assert_eq!(graph.paths[0].packets.as_ref().unwrap().value, 15);
+        assert_eq!(graph.benches[0].id.value, "rtp/parse");
+        let overhead = &graph.overheads[0];
+        assert_eq!(overhead.limits[1].bound, OverheadBound::Share(0.05));
+        assert_eq!(overhead.share_from, Some(Nanos::from_millis(6)));
+    }
+
+    #[test]
+    fn every_mistake_of_a_file_is_told_at_once() {
+        let told = complaints(
+            r#"(
+                names: "x",
+                warm_up: "2",
+                lanes: { "a": (priority: fifo(100), wait: spin(20), cpus: [0, "1"]), "b": (priority: "fifo", wait: nap) },
+                nodes: {
+                    "n": (kind: 5, with: [1], on_error: restrat(first: "1 s")),
+                    "m": (kind: "audio/gain", on_error: restart(after: 1), with: (a: 1, a: 2)),
+                    "l": [],
+                },
+                edges: [
+                    (to: "n"),
+                    (from: "n.x.y", to: "m"),
+                    (from: "n", to: 7, queue: (capacity: 0, full: "block"), budget: 5),
+                    (from: "n", to: "m", budget: (max: (level: wran), rate: "0 /s", cost: (p98: "1 ms"))),
+                    (from: "n", to: "m", measure: some, wire: 1),
+                ],
+                paths: [(from: "n", packets: 0), (name: "p", from: "n", to: "m", name: "p")],
+                benches: [(id: "b", budget: (max: "1 ms"))],
+            )"#,
+        );
+        assert_eq!(
+            told,
+            [
+                "names a graph has no field `names`",
+                "\"2\" \"2\" has no unit; write \"2 ms\"",
+                "100 100 is not a priority from 1 to 99",
+                "20 a duration is text with a unit, not a bare number",
+                "\"1\" expected a CPU number from 0 to 1023, found the text \"1\"",
+                "\"fifo\" the text \"fifo\" is no priority",
+                "nap `nap` is no way to wait",
+                "5 expected text in quotes, found the number 5",
+                "[1] expected the parameters of a node in ( ), found the list [1]",
+                "restrat(first: \"1 s\") `restrat` is no policy for errors",
+                "after `restart` has no field `after`",
+                "a the parameter `a` is stated twice",
+                "[] expected the fields of a node in ( ), found the list []",
+                "(to: \"n\") an edge has no `from`",
+                "\"n.x.y\" \"n.x.y\" names no port",
+                "7 expected a node, or `node.port`, in quotes, found the number 7",
+                "0 0 is not a number of packets from 1 to 1048576",
+                "\"block\" the text \"block\" is no way to treat a full queue",
+                "5 expected the fields of a budget in ( ), found the number 5",
+                "(level: wran) a limit has no `limit`",
+                "wran `wran` is no level",
+                "\"0 /s\" \"0 /s\" limits nothing; a rate must be above zero",
+                "p98 a measure has no field `p98`",
+                "(from: \"n\", to: \"m\", measure: some, wire: 1) the edge `n -> m.in` is stated twice",
+                "some `some` is no set of measures",
+                "1 expected `true` or `false`, found the number 1",
+                "(from: \"n\", packets: 0) a path has no `name`",
+                "0 0 is not a number of packets from 1 to 4294967295",
+                "name the field `name` is stated twice",
+                "max the budget of a bench has no field `max`",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_near_miss_is_offered_for_a_field_and_for_a_word() {
+        let help = |text: &str| load_files([("graph.ron", text)], &[]).1[0].help.clone().unwrap();
+        assert_eq!(help("(nods: {})"), "did you mean `nodes`?");
+        assert_eq!(
+            help(r#"(edges: [(from: "a", to: "b", queue: (full: drop))])"#),
+            "did you mean `drop_oldest`?"
+        );
+        assert_eq!(
+            help(r#"(edges: [(from: "a", to: "b", queue: (full: "block"))])"#),
+            "write block without quotes"
+        );
+        assert_eq!(
+            help(r#"(edges: [(from: "a", to: "b", budget: (max: 5))])"#),
+            "write \"5 ms\", if that is the unit meant"
+        );
+    }
+}

@@ -170,16 +170,19 @@ impl Reader {
 
     /// A complaint that `word` is none of `words`.
     pub(super) fn unknown_word(&mut self, item: Item<'_>, what: &str, words: &[&str]) {
-        let found = item.ron().split('(').next().unwrap_or_default().trim_matches(['"', ' ']);
-        let help = match near_miss(found, words.iter().copied()) {
-            Some(near) if near == found && item.is_text() => format!("write {near} without quotes"),
+        let word = item.ron().split('(').next().unwrap_or_default().trim();
+        let bare = word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !item.is_text();
+        let found = if bare { format!("`{word}`") } else { item.describe() };
+        let word = word.trim_matches('"');
+        let help = match near_miss(word, words.iter().copied()) {
+            Some(near) if near == word && item.is_text() => format!("write {near} without quotes"),
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("write one of {}", one_of(words)),
         };
-        let diagnostic = Diagnostic::new(&codes::UNKNOWN_WORD, format!("{} is no {what}", item.describe()))
+        let diagnostic = Diagnostic::new(&codes::UNKNOWN_WORD, format!("{found} is no {what}"))
             .at(&item.span())
             .expected(one_of(words))
-            .found(item.describe())
+            .found(found)
             .help(help);
         self.complain(diagnostic);
     }
