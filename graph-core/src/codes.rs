@@ -83,6 +83,16 @@ pub fn find(id: &str) -> Option<&'static Code> {
     ALL.into_iter().find(|code| code.id.eq_ignore_ascii_case(id))
 }
 
+/// All codes as a Markdown table, for the documentation.
+pub fn table() -> String {
+    let mut text = String::from("| code | weight | matter |\n|---|---|---|\n");
+    for code in ALL {
+        let strict = if code.strict { ", *strict*" } else { "" };
+        _ = writeln!(text, "| {} | {}{strict} | {} |", code.id, code.severity, code.title);
+    }
+    text
+}
+
 impl fmt::Debug for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.id)
@@ -123,6 +133,27 @@ mod tests {
             assert!(right.iter().all(|d| d.code != code), "{}: {right}", code.id);
             assert!(plan.is_some(), "{}: {right}", code.id);
         }
+    }
+
+    const DOCS: &str = include_str!("../../docs/graph-file.md");
+
+    #[test]
+    fn the_documentation_lists_every_code() {
+        assert!(DOCS.ends_with(&table()), "docs/graph-file.md is to end with this table:\n{}", table());
+    }
+
+    #[test]
+    fn the_examples_of_the_documentation_are_sound() {
+        let examples: Vec<&str> =
+            DOCS.split("```ron\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        let [graph, overlay] = examples.as_slice() else { panic!("a graph and an overlay") };
+        let (plan, diagnostics) = fixture::check(graph);
+        assert!(plan.is_some() && diagnostics.is_empty(), "{diagnostics}");
+        let files = [("graph.ron", *graph), ("overlay.ron", *overlay)];
+        let (spec, diagnostics) = fixture::load_files(files, &["overlay.ron"]);
+        assert!(diagnostics.is_empty(), "{diagnostics}");
+        let (plan, diagnostics) = crate::check::check(&spec.unwrap(), &fixture::TestKinds::new());
+        assert!(plan.is_some() && diagnostics.is_empty(), "{diagnostics}");
     }
 
     #[test]

@@ -144,7 +144,7 @@ mod tests {
                 lanes: { "audio": () },
                 nodes: {
                     "in":   (kind: "audio/wav-source", lane: "audio"),
-                    "send": (kind: "net/rtp-out", lane: "audio"),
+                    "send": (kind: "net/rtp-audio-out", lane: "audio"),
                     "back": (kind: "net/udp-audio"),
                     "out":  (kind: "audio/wav-sink"),
                 },
@@ -166,7 +166,7 @@ mod tests {
             r#"flowchart LR
     subgraph lane0["lane audio"]
         n0["in<br/>audio/wav-source"]
-        n1["send<br/>net/rtp-out"]
+        n1["send<br/>net/rtp-audio-out"]
     end
     subgraph lane1["lane back"]
         n2["back<br/>net/udp-audio"]
@@ -193,7 +193,7 @@ mod tests {
     subgraph cluster_0 {
         label="lane audio";
         n0 [label="in\naudio/wav-source"];
-        n1 [label="send\nnet/rtp-out"];
+        n1 [label="send\nnet/rtp-audio-out"];
     }
     subgraph cluster_1 {
         label="lane back";

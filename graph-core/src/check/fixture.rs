@@ -94,6 +94,7 @@ impl TestKinds {
         TestKinds(vec![
             light("audio/wav-source", vec![output::<Audio>("audio", Arity::One)]),
             light("audio/wav-sink", vec![input::<Audio>("audio"), done()]),
+            light("speech/denoise", vec![input::<Audio>("in"), output::<Audio>("out", Arity::One)]),
             KindSpec {
                 params: schemars::schema_for!(GainParams),
                 ..light("audio/gain", vec![input::<Audio>("in"), output::<Audio>("out", Arity::One)])
@@ -108,7 +109,7 @@ impl TestKinds {
             ),
             light("net/udp-audio", vec![wire(open_input("socket")), output::<Audio>("audio", Arity::One)]),
             light(
-                "net/rtp-out",
+                "net/rtp-audio-out",
                 vec![input::<Audio>("audio"), wire(output::<Datagram>("socket", Arity::Many)), done()],
             ),
             heavy("speech/stt", vec![input::<Audio>("audio"), output::<Text>("text", Arity::One)]),

@@ -147,7 +147,7 @@ mod tests {
             r#"(
                 nodes: {
                     "one": (kind: "audio/wav-source"), "two": (kind: "audio/wav-source"), "mix": (kind: "audio/mix"),
-                    "send": (kind: "net/rtp-out"), "back": (kind: "net/udp-audio"), "out": (kind: "audio/wav-sink"),
+                    "send": (kind: "net/rtp-audio-out"), "back": (kind: "net/udp-audio"), "out": (kind: "audio/wav-sink"),
                 },
                 edges: [
                     (from: "two", to: "mix.a"), (from: "one", to: "mix.b"), (from: "mix", to: "send"),

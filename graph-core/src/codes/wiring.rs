@@ -279,7 +279,7 @@ pub static WIRE: Code = Code {
 (
     nodes: {
         "in":      (kind: "audio/wav-source"),
-        "send":    (kind: "net/rtp-out"),
+        "send":    (kind: "net/rtp-audio-out"),
         "receive": (kind: "net/udp-audio"),
         "out":     (kind: "audio/wav-sink"),
     },
@@ -293,7 +293,7 @@ pub static WIRE: Code = Code {
 (
     nodes: {
         "in":      (kind: "audio/wav-source"),
-        "send":    (kind: "net/rtp-out"),
+        "send":    (kind: "net/rtp-audio-out"),
         "receive": (kind: "net/udp-audio"),
         "out":     (kind: "audio/wav-sink"),
     },

@@ -61,9 +61,18 @@ impl Diagnostic {
                 _ = writeln!(text, "{lead:indent$}{line}");
             }
         };
-        for (word, what) in
-            [("node", &self.node), ("expected", &self.expected), ("found", &self.found), ("help", &self.help)]
-        {
+        // What the message or the help says in the same words is for programs, and not told twice.
+        let told = |what: &&String| {
+            self.message.contains(*what) || self.help.as_ref().is_some_and(|help| help.contains(*what))
+        };
+        let expected = self.expected.as_ref().filter(|what| !told(what));
+        let found = self.found.as_ref().filter(|what| !told(what));
+        for (word, what) in [
+            ("node", self.node.as_ref()),
+            ("expected", expected),
+            ("found", found),
+            ("help", self.help.as_ref()),
+        ] {
             if let Some(what) = what {
                 say(word, what);
             }

@@ -72,10 +72,9 @@ impl Reader {
     fn measure(&mut self, item: Item<'_>, name: &str, measure: Measure, budget: &mut BudgetSpec) {
         if !item.is_fields() {
             let figure = if item.is_text() { item.ron().to_owned() } else { "\"5 ms\"".to_owned() };
-            let complaint = item
-                .unlike(&format!("the figures of `{name}` in ( )"))
-                .help(format!("say which figure is limited: {name}: (max: {figure})"));
-            return self.complain(complaint);
+            let complaint = item.unlike(&format!("the figures of `{name}` in ( )"));
+            let help = format!("say which figure is limited: {name}: (max: {figure})");
+            return self.complain(complaint.help(help));
         }
         let fields = self.fields(item, "a measure", &STATS.map(Stat::name));
         for (figure, item) in fields.iter() {
@@ -109,10 +108,7 @@ impl Reader {
         });
         let assumed = self.flag(&fields, "assumed").unwrap_or_default();
         let basis = self.text(&fields, "basis").map(|basis| basis.value);
-        let Some(item) = fields.get("limit") else {
-            self.missing("a limit", "limit", &fields.span, &format!("limit: \"5 {unit}\""));
-            return None;
-        };
+        let item = self.required(&fields, "a limit", "limit", &format!("limit: \"5 {unit}\""))?;
         let figure = self.quantity(item, what, unit, parse)?;
         Some(Stated { figure, level: level.map_or(Level::Fail, |level| level.value), assumed, basis })
     }

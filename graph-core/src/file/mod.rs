@@ -12,6 +12,7 @@ mod parts;
 mod raw;
 mod reader;
 mod spec;
+mod syntax;
 pub mod units;
 
 pub use load::{Disk, Files, load};

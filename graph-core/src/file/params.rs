@@ -3,10 +3,7 @@
 use ron::{Error, error::SpannedError};
 use serde::de::{self, DeserializeOwned, IntoDeserializer, value::StrDeserializer};
 
-use super::{
-    raw::{options, sentence},
-    spec::RawWith,
-};
+use super::{raw::options, spec::RawWith, syntax::sentence};
 use crate::{
     codes,
     diagnostic::{Diagnostic, Diagnostics, Source, Span, Spanned, all_of, near_miss, one_of},

@@ -263,6 +263,7 @@ impl Reader {
         const KNOWN: [&str; 9] =
             ["from", "to", "queue", "budget", "wire", "feedback", "measure", "about", "remove"];
         let fields = self.fields(item, "an edge", &KNOWN);
+        self.required(&fields, "an edge", "from", "from: \"node\", or from: \"node.port\"");
         let from = self.field(&fields, "from", Reader::endpoint);
         let to = self.field(&fields, "to", Reader::endpoint);
         let queue = self.field(&fields, "queue", |reader, item| Some(reader.queue(item)));
@@ -271,7 +272,7 @@ impl Reader {
         let part = EdgePart {
             remove: self.flag(&fields, "remove").unwrap_or_default(),
             queue: queue.map_or_else(QueuePart::default, |queue| queue.value),
-            budget: self.edge_budget(&fields, Owner::Graph),
+            budget: self.budget_of(&fields, Owner::Graph),
             wire: self.flag(&fields, "wire"),
             feedback: self.flag(&fields, "feedback"),
             measure_all: measure_all.map(|all| all.value),
@@ -279,26 +280,13 @@ impl Reader {
             span: fields.span.clone(),
             default_measure: Measure::Latency,
             to,
-            from: match from {
-                Some(from) => from,
-                None => {
-                    if item.is_fields() && fields.get("from").is_none() {
-                        self.missing(
-                            "an edge",
-                            "from",
-                            &fields.span,
-                            "from: \"node\", or from: \"node.port\"",
-                        );
-                    }
-                    return None;
-                }
-            },
+            from: from?,
         };
         // A `to` that could not be read must not be mistaken for one that was left out.
         (part.to.is_some() || fields.get("to").is_none()).then_some(part)
     }
 
-    fn edge_budget(&mut self, fields: &Fields<'_>, owner: Owner) -> BudgetSpec {
+    fn budget_of(&mut self, fields: &Fields<'_>, owner: Owner) -> BudgetSpec {
         fields.get("budget").map(|item| self.budget(item, owner)).unwrap_or_default()
     }
 
@@ -318,7 +306,7 @@ impl Reader {
                     reader.endpoint(item).map(|endpoint| Spanned::new(endpoint, item.span()))
                 })
             }),
-            budget: self.edge_budget(&fields, Owner::Graph),
+            budget: self.budget_of(&fields, Owner::Graph),
             packets,
             about: self.text(&fields, "about").map(|about| about.value),
             span: fields.span.clone(),
@@ -331,7 +319,7 @@ impl Reader {
         let id = self.key(&fields, "id", "a bench", "id: \"rtp_encode/header_to_bytes\"");
         Some(BenchPart {
             remove: self.flag(&fields, "remove").unwrap_or_default(),
-            budget: self.edge_budget(&fields, Owner::Bench),
+            budget: self.budget_of(&fields, Owner::Bench),
             about: self.text(&fields, "about").map(|about| about.value),
             id: id?,
         })
@@ -365,9 +353,7 @@ impl Reader {
         owner: &str,
         example: &str,
     ) -> Option<Spanned<String>> {
-        if fields.get(field).is_none() {
-            self.missing(owner, field, &fields.span, example);
-        }
+        self.required(fields, owner, field, example);
         self.text(fields, field).and_then(|name| self.name(name, owner))
     }
 }

@@ -3,14 +3,15 @@
 //! RON has places for syntax errors only, so a file is read value by value as raw text: the text of a value is a piece
 //! of the file's text, and where it starts tells its place.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
-use ron::{error::SpannedError, extensions::Extensions, value::RawValue};
+use ron::{extensions::Extensions, value::RawValue};
 use serde::{
     Deserialize,
     de::{self, DeserializeOwned, Deserializer},
 };
 
+use super::syntax;
 use crate::{
     codes,
     diagnostic::{Diagnostic, Source, Span, Spanned},
@@ -28,15 +29,18 @@ pub(super) struct Item<'s> {
     text: &'s str,
 }
 
+/// What was read, or why not.
+pub(super) type Read<T> = Result<T, Box<Diagnostic>>;
+
 /// Names or keys with their values, in the order of the file.
 pub(super) type Pairs<'s> = Vec<(Spanned<String>, Item<'s>)>;
 
 impl<'s> Item<'s> {
     /// The one value that a file consists of.
-    pub(super) fn whole(source: &'s Arc<Source>) -> Result<Item<'s>, Diagnostic> {
+    pub(super) fn whole(source: &'s Arc<Source>) -> Read<Item<'s>> {
         match options().from_str::<&RawValue>(source.text()) {
             Ok(raw) => Ok(Item { source, text: raw.trim().get_ron() }),
-            Err(error) => Err(syntax(source, &error)),
+            Err(error) => Err(Box::new(syntax::complaint(source, &error))),
         }
     }
 
@@ -90,19 +94,21 @@ impl<'s> Item<'s> {
     }
 
     /// A complaint that the value is of another shape than `expected`.
-    pub(super) fn unlike(&self, expected: &str) -> Diagnostic {
-        Diagnostic::new(&codes::WRONG_SHAPE, format!("expected {expected}, found {}", self.describe()))
-            .at(&self.span())
-            .expected(expected)
-            .found(self.describe())
+    pub(super) fn unlike(&self, expected: &str) -> Box<Diagnostic> {
+        let diagnostic =
+            Diagnostic::new(&codes::WRONG_SHAPE, format!("expected {expected}, found {}", self.describe()))
+                .at(&self.span())
+                .expected(expected)
+                .found(self.describe());
+        Box::new(diagnostic)
     }
 
     /// `(name: value, ..)`: named fields.
-    pub(super) fn fields(&self, expected: &str) -> Result<Pairs<'s>, Diagnostic> {
+    pub(super) fn fields(&self, expected: &str) -> Read<Pairs<'s>> {
         if !self.is_fields() {
             return Err(self.unlike(expected));
         }
-        self.read(Fields).map(|pairs| {
+        self.read(Fields, &format!("{expected}, each with its name")).map(|pairs| {
             let named = |(name, value): (&'s str, &'s RawValue)| {
                 (Spanned::new(name.to_owned(), self.place(name)), self.inner(value))
             };
@@ -111,11 +117,11 @@ impl<'s> Item<'s> {
     }
 
     /// `{ "key": value, .. }`: a map with text as keys.
-    pub(super) fn entries(&self, expected: &str) -> Result<Pairs<'s>, Diagnostic> {
+    pub(super) fn entries(&self, expected: &str) -> Read<Pairs<'s>> {
         if !self.text.starts_with('{') {
             return Err(self.unlike(expected));
         }
-        let pairs = self.read(Entries)?;
+        let pairs = self.read(Entries, expected)?;
         pairs
             .into_iter()
             .map(|(key, value)| {
@@ -126,26 +132,26 @@ impl<'s> Item<'s> {
     }
 
     /// `[value, ..]`.
-    pub(super) fn list(&self, expected: &str) -> Result<Vec<Item<'s>>, Diagnostic> {
+    pub(super) fn list(&self, expected: &str) -> Read<Vec<Item<'s>>> {
         if !self.text.starts_with('[') {
             return Err(self.unlike(expected));
         }
-        self.read(std::marker::PhantomData::<Vec<&RawValue>>)
+        self.read(PhantomData::<Vec<&RawValue>>, expected)
             .map(|items| items.into_iter().map(|raw| self.inner(raw)).collect())
     }
 
     /// Text in quotes.
-    pub(super) fn text(&self, expected: &str) -> Result<String, Diagnostic> {
+    pub(super) fn text(&self, expected: &str) -> Read<String> {
         if self.is_text() { self.scalar(expected) } else { Err(self.unlike(expected)) }
     }
 
     /// `true`, `false`, a number.
-    pub(super) fn scalar<T: DeserializeOwned>(&self, expected: &str) -> Result<T, Diagnostic> {
+    pub(super) fn scalar<T: DeserializeOwned>(&self, expected: &str) -> Read<T> {
         options().from_str(self.text).map_err(|_| self.unlike(expected))
     }
 
     /// `word` or `word(value)` or `word(name: value, ..)`: the word, and what is in the parentheses with them.
-    pub(super) fn call(&self, expected: &str) -> Result<(Spanned<&'s str>, Option<Item<'s>>), Diagnostic> {
+    pub(super) fn call(&self, expected: &str) -> Read<(Spanned<&'s str>, Option<Item<'s>>)> {
         let end = self.text.find('(').unwrap_or(self.text.len());
         let (word, rest) = self.text.split_at(end);
         let word = word.trim_end();
@@ -157,52 +163,13 @@ impl<'s> Item<'s> {
     }
 
     /// `(value)`: the one value in parentheses.
-    pub(super) fn single(&self, expected: &str) -> Result<Item<'s>, Diagnostic> {
-        self.read(Single).map(|raw| self.inner(raw)).map_err(|_| self.unlike(expected))
+    pub(super) fn single(&self, expected: &str) -> Read<Item<'s>> {
+        self.read(Single, expected).map(|raw| self.inner(raw))
     }
 
-    fn read<S: de::DeserializeSeed<'s>>(&self, seed: S) -> Result<S::Value, Diagnostic> {
-        options().from_str_seed(self.text, seed).map_err(|error| {
-            let part = Source::new("", self.text);
-            let start = self.span().range().start + part.offset(error.span.start.line, error.span.start.col);
-            let end = self.span().range().start + part.offset(error.span.end.line, error.span.end.col);
-            Diagnostic::new(&codes::SYNTAX, sentence(&error.code)).at(&Span::new(self.source, start..end))
-        })
-    }
-}
-
-/// A syntax error of a whole file.
-fn syntax(source: &Arc<Source>, error: &SpannedError) -> Diagnostic {
-    use ron::Error;
-    let start = source.offset(error.span.start.line, error.span.start.col);
-    let end = source.offset(error.span.end.line, error.span.end.col);
-    let diagnostic =
-        Diagnostic::new(&codes::SYNTAX, sentence(&error.code)).at(&Span::new(source, start..end.max(start)));
-    match error.code {
-        Error::Eof if source.text().trim().is_empty() => diagnostic
-            .help("the file is empty; the least graph is (nodes: { .. }, edges: [ .. ]); `graphrun new graph` writes one"),
-        Error::Eof => diagnostic.help("a bracket or a quote opened before is not closed"),
-        Error::ExpectedComma => diagnostic.help("fields and entries are separated by commas; is one missing before this?"),
-        Error::ExpectedMapColon => diagnostic.help("write `name: value`"),
-        Error::ExpectedMapEnd | Error::ExpectedArrayEnd | Error::ExpectedStructLikeEnd => {
-            diagnostic.help("fields are in ( ), named entries in { }, lists in [ ]: is a bracket of the wrong kind?")
-        }
-        Error::TrailingCharacters => diagnostic.help("a file holds one graph in one pair of parentheses"),
-        _ => diagnostic,
-    }
-}
-
-/// RON's words for an error, as a fragment that follows a colon.
-pub(super) fn sentence(error: &ron::Error) -> String {
-    match error {
-        ron::Error::Eof => "the text ends too soon".to_owned(),
-        ron::Error::ExceededRecursionLimit => "brackets are nested too deep".to_owned(),
-        ron::Error::TrailingCharacters => "there is more text behind the end of the value".to_owned(),
-        other => {
-            let text = other.to_string();
-            let mut letters = text.chars();
-            letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
-        }
+    /// The file is valid RON, so a value that cannot be read is of another shape.
+    fn read<S: de::DeserializeSeed<'s>>(&self, seed: S, expected: &str) -> Read<S::Value> {
+        options().from_str_seed(self.text, seed).map_err(|_| self.unlike(expected))
     }
 }
 
@@ -329,16 +296,6 @@ mod tests {
             (word.value, word.span.text(), rest.unwrap().single("").unwrap().ron()),
             ("fifo", "fifo", "40")
         );
-    }
-
-    #[test]
-    fn a_syntax_error_has_its_place_and_a_fix() {
-        let source = Source::new("g.ron", "(\n  a: 1\n  b: 2,\n)");
-        let error = Item::whole(&source).err().unwrap();
-        let span = error.span.unwrap();
-        assert_eq!((span.line(), span.column()), (3, 3));
-        assert_eq!(error.message, "expected comma");
-        assert!(error.help.unwrap().contains("missing"));
     }
 
     #[test]

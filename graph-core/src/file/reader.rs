@@ -1,7 +1,7 @@
 //! Reading named fields while collecting every complaint.
 
 use super::{
-    raw::{Item, Pairs},
+    raw::{Item, Pairs, Read},
     units::UnitError,
 };
 use crate::{
@@ -21,6 +21,8 @@ pub(super) struct Reader {
 pub(super) struct Fields<'s> {
     pairs: Pairs<'s>,
     pub(super) span: Span,
+    /// Whether it has fields at all, so that a missing one may be complained of.
+    readable: bool,
 }
 
 impl<'s> Fields<'s> {
@@ -50,14 +52,16 @@ impl Reader {
     }
 
     /// The value, or its complaint added.
-    pub(super) fn keep<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
-        result.map_err(|diagnostic| self.complain(diagnostic)).ok()
+    pub(super) fn keep<T>(&mut self, result: Read<T>) -> Option<T> {
+        result.map_err(|diagnostic| self.complain(*diagnostic)).ok()
     }
 
     /// The fields of `item`, which is to be `owner` ("an edge"); unknown and doubled ones are complained of.
     pub(super) fn fields<'s>(&mut self, item: Item<'s>, owner: &str, known: &[&str]) -> Fields<'s> {
         let expected = format!("the fields of {owner} in ( )");
-        let pairs = self.keep(item.fields(&expected)).unwrap_or_default();
+        let pairs = self.keep(item.fields(&expected));
+        let readable = pairs.is_some();
+        let pairs = pairs.unwrap_or_default();
         let mut kept: Pairs<'s> = Vec::with_capacity(pairs.len());
         for (name, value) in pairs {
             if !known.contains(&name.as_str()) {
@@ -83,7 +87,7 @@ impl Reader {
                 kept.push((name, value));
             }
         }
-        Fields { pairs: kept, span: item.span() }
+        Fields { pairs: kept, span: item.span(), readable }
     }
 
     /// A field read by `read`, with its place.
@@ -108,13 +112,23 @@ impl Reader {
             .map(|flag| flag.value)
     }
 
-    /// A complaint that a field is missing.
-    pub(super) fn missing(&mut self, owner: &str, name: &str, span: &Span, example: &str) {
-        let diagnostic = Diagnostic::new(&codes::MISSING_FIELD, format!("{owner} has no `{name}`"))
-            .at(span)
-            .expected(format!("`{name}`"))
-            .help(format!("add {example}"));
-        self.complain(diagnostic);
+    /// A field that must be there.
+    pub(super) fn required<'s>(
+        &mut self,
+        fields: &Fields<'s>,
+        owner: &str,
+        name: &str,
+        example: &str,
+    ) -> Option<Item<'s>> {
+        let item = fields.get(name);
+        if item.is_none() && fields.readable {
+            let diagnostic = Diagnostic::new(&codes::MISSING_FIELD, format!("{owner} has no `{name}`"))
+                .at(&fields.span)
+                .expected(format!("`{name}`"))
+                .help(format!("add {example}"));
+            self.complain(diagnostic);
+        }
+        item
     }
 
     /// A number with a unit, as text; `what` with its article is for the complaint.
@@ -138,13 +152,12 @@ impl Reader {
             return None;
         }
         let text = self.keep(item.text(&format!("{what} such as \"5 {unit}\"")))?;
-        let parsed = parse(&text).map_err(|error| {
-            Diagnostic::new(&codes::BAD_QUANTITY, error.to_string())
-                .at(&item.span())
-                .expected(what)
-                .found(item.describe())
-        });
-        self.keep(parsed)
+        parse(&text)
+            .map_err(|error| {
+                let diagnostic = Diagnostic::new(&codes::BAD_QUANTITY, error.to_string());
+                self.complain(diagnostic.at(&item.span()).expected(what).found(item.describe()));
+            })
+            .ok()
     }
 
     /// A whole number within `range`.
