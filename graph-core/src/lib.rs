@@ -11,6 +11,7 @@ pub mod file;
 pub mod kind;
 pub mod measure;
 pub mod payload;
+pub mod report;
 pub mod time;
 
 pub use payload::Payload;
