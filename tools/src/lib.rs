@@ -4,6 +4,7 @@ pub mod assets;
 pub mod cli;
 pub mod commands;
 pub mod doctor;
-pub mod exit;
 pub mod programs;
 pub mod terminal;
+
+pub use graph_core::budget::exit;

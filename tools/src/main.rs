@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     };
     log_to_stderr();
     ExitCode::from(match &command {
+        Command::New(args) => commands::new::run(args),
         Command::Assets(args) => commands::assets::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
         other => commands::fail(&format_args!("not in this build yet: {other:?}")),

@@ -12,6 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use graph_core::{Assets, BuildError};
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -86,7 +87,7 @@ impl Store {
         }
     }
 
-    /// The paths of assets that are here.
+    /// The paths of assets that are here; `NAME/FILE` is one file of a directory.
     ///
     /// # Errors
     /// [`AssetError::Absent`] for the first that is not, [`AssetError::Unknown`] for a name that is none.
@@ -143,6 +144,13 @@ impl Store {
             file.persist(self.stamp(asset)).map_err(|failed| failed.error)
         };
         note().map(drop).map_err(AssetError::write(self.stamp(asset)))
+    }
+}
+
+/// A node gets the asset that its graph names; the runner has fetched it by then.
+impl Assets for Store {
+    fn path(&self, name: &str) -> Result<PathBuf, BuildError> {
+        Ok(self.resolve(&[name])?.remove(0))
     }
 }
 

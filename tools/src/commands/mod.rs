@@ -2,6 +2,7 @@
 
 pub mod assets;
 pub mod doctor;
+pub mod new;
 
 use std::{
     fmt::Display,
@@ -24,10 +25,13 @@ pub fn print(result: &str) -> u8 {
     }
 }
 
+/// The status of a command that judges nothing, when it could not do what it was asked to.
+pub const NOT_DONE: u8 = 1;
+
 /// Says on stderr why the command could not do what it was asked to.
 pub fn fail(error: &dyn Display) -> u8 {
     eprintln!("graphrun: {error}");
-    exit::FAILED
+    NOT_DONE
 }
 
 /// A table without lines, as wide as the terminal where there is one, else as wide as what it says.
