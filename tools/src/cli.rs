@@ -238,10 +238,9 @@ fn misspelt(file: &Path) -> Option<String> {
     let bare = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
     let word = file.to_str().filter(bare).filter(|_| !file.exists())?;
     let commands = Cli::command();
-    let near = |name: &&str| strsim::damerau_levenshtein(word, name) <= 2;
-    let mut names =
-        commands.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
-    names.find(near).map(str::to_owned)
+    let names = commands.get_subcommands().map(clap::Command::get_name);
+    let (distance, near) = names.map(|name| (strsim::damerau_levenshtein(word, name), name)).min()?;
+    (distance <= 2).then(|| near.to_owned())
 }
 
 /// Reads a time as the graph file writes it.

@@ -201,8 +201,11 @@ impl Catalogue {
     /// [`AssetError::Unknown`], with the name that may have been meant.
     pub fn find(&self, name: &str) -> Result<(&Bundle, &Asset), AssetError> {
         let (asset, file) = name.split_once('/').map_or((name, None), |(asset, file)| (asset, Some(file)));
-        let has =
-            |found: &Asset| file.is_none_or(|file| found.content.parts().iter().any(|part| part.to == file));
+        let has = |found: &Asset| match file {
+            None => true,
+            Some("") => false,
+            Some(file) => found.content.parts().iter().any(|part| part.to == file),
+        };
         self.assets().find(|(_, found)| found.name == asset && has(found)).ok_or_else(|| {
             let near = self
                 .assets()

@@ -12,7 +12,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use graph_core::{Assets, BuildError};
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -144,13 +143,6 @@ impl Store {
             file.persist(self.stamp(asset)).map_err(|failed| failed.error)
         };
         note().map(drop).map_err(AssetError::write(self.stamp(asset)))
-    }
-}
-
-/// A node gets the asset that its graph names; the runner has fetched it by then.
-impl Assets for Store {
-    fn path(&self, name: &str) -> Result<PathBuf, BuildError> {
-        Ok(self.resolve(&[name])?.remove(0))
     }
 }
 
