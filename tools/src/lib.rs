@@ -1,1 +1,3 @@
 //! The `graphrun` command as a library.
+
+pub mod render;
