@@ -26,8 +26,8 @@ pub struct EdgeSpec<'a> {
 /// Counts and times the packets of one edge.
 ///
 /// It has two sides, each of which one thread writes: the producer's ([`sent`](Self::sent),
-/// [`blocked`](Self::blocked)) and the consumer's ([`taken`](Self::taken), [`lost`](Self::lost), [`left`](Self::left),
-/// [`finish`](Self::finish)). Drops and cancelled packets say which [`Side`] found them. Any thread may read.
+/// [`blocked`](Self::blocked)) and the consumer's ([`taken`](Self::taken), [`left`](Self::left), [`finish`](Self::finish)).
+/// Drops, losses and cancelled packets say which [`Side`] found them. Any thread may read.
 ///
 /// Latency and age are always measured, wait on queues, other measures where a limit speaks of them or all are asked.
 /// Every limit has an exact counter of the samples over it.
@@ -61,7 +61,6 @@ struct Consumer {
     taken: Counter,
     warm_up: Counter,
     undone: Undone,
-    lost: Counter,
     left: Counter,
     recorder: Recorder,
     worst: Worst,
@@ -73,6 +72,7 @@ struct Undone {
     dropped: Counter,
     dropped_in_warm_up: Counter,
     cancelled: Counter,
+    lost: Counter,
 }
 
 /// What became of the packets of an edge. After the run `sent = taken + dropped + cancelled + lost + left`.
@@ -123,7 +123,6 @@ impl EdgeMeter {
                 taken: Counter::default(),
                 warm_up: Counter::default(),
                 undone: Undone::default(),
-                lost: Counter::default(),
                 left: Counter::default(),
                 recorder: Recorder::new(&Keep { budget, default, always: &always, many, samples: false }),
                 worst: Worst::new(Sample::WORDS),
@@ -157,14 +156,14 @@ impl EdgeMeter {
         self.undone(side).cancelled.add(1);
     }
 
-    /// Consumer: so many packets were lost on the way, or with a node that failed.
-    pub fn lost(&self, packets: u64) {
-        self.consumer.lost.add(packets);
+    /// So many packets were lost on the way, or since nobody takes them any more.
+    pub fn lost(&self, side: Side, packets: u64) {
+        self.undone(side).lost.add(packets);
     }
 
-    /// Consumer: so many packets were on the edge when the run ended.
+    /// Consumer: so many more packets were on the edge when it stopped taking.
     pub fn left(&self, packets: u64) {
-        self.consumer.left.set(packets);
+        self.consumer.left.add(packets);
     }
 
     /// Consumer: a packet was taken.
@@ -230,13 +229,13 @@ impl EdgeMeter {
 
     /// What became of the packets so far.
     pub fn counts(&self) -> Counts {
-        let Consumer { taken, warm_up, undone, lost, left, .. } = &self.consumer;
+        let Consumer { taken, warm_up, undone, left, .. } = &self.consumer;
         Counts {
             sent: self.producer.sent.get(),
             taken: taken.get(),
             dropped: undone.dropped.get() + self.producer.undone.dropped.get(),
             cancelled: undone.cancelled.get() + self.producer.undone.cancelled.get(),
-            lost: lost.get(),
+            lost: undone.lost.get() + self.producer.undone.lost.get(),
             left: left.get(),
             warm_up: warm_up.get(),
         }
@@ -416,7 +415,7 @@ mod tests {
             }
             assert_eq!(verdicts(&strict), [Verdict::Fail]);
             assert_eq!(verdicts(&lenient), [Verdict::Pass, Verdict::Pass]);
-            lenient.lost(2);
+            lenient.lost(Side::Consumer, 2);
             assert_eq!(verdicts(&lenient), [Verdict::Pass, Verdict::Fail]);
         }
     }
@@ -529,7 +528,7 @@ mod tests {
                     Fate::WarmUp => meter.taken(&Sample { warm_up: true, ..packet(100, 110, 120) }),
                     Fate::Dropped(at) => meter.dropped(side(at), false),
                     Fate::Cancelled(at) => meter.cancelled(side(at)),
-                    Fate::Lost => meter.lost(1),
+                    Fate::Lost => meter.lost(Side::Consumer, 1),
                     Fate::Left => left += 1,
                 }
             }

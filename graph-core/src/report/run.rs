@@ -306,9 +306,11 @@ mod tests {
                     name: "all".to_owned(),
                     edges: vec![0, 1],
                     budget: Budget::default(),
+                    many: false,
                     packets: None,
                 }],
                 order: Vec::new(),
+                allocations: Vec::new(),
             };
             let meter = |edge: &PlanEdge| {
                 Arc::new(EdgeMeter::new(&EdgeSpec {
