@@ -6,4 +6,5 @@ pub mod commands;
 pub mod doctor;
 pub mod exit;
 pub mod programs;
+pub mod render;
 pub mod terminal;
