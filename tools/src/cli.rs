@@ -134,6 +134,9 @@ pub enum Drawing {
 pub struct NodesArgs {
     /// Explain this kind, such as `speech/vad`
     pub kind: Option<String>,
+    /// Give the whole reference as a page of Markdown
+    #[arg(long, conflicts_with = "kind")]
+    pub markdown: bool,
 }
 
 /// Arguments of `explain`.

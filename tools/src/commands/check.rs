@@ -37,7 +37,7 @@ pub fn run(args: &CheckArgs) -> u8 {
                 plan.paths.len()
             );
             for allocation in &plan.allocations {
-                text += &format!("{}\n", allocation.describe(plan));
+                text += &format!("{}: {allocation}\n", plan.paths[allocation.path].name);
             }
             print(&text)
         }
