@@ -258,6 +258,7 @@ mod tests {
                 nodes: { "tts": (remove: true), "text": (remove: true), "play": (remove: true), "cut": (kind: "audio/cut") },
                 edges: [
                     (from: "gain", to: "out", remove: true), (from: "gain", to: "cut"), (from: "cut", to: "out"),
+                    (from: "tts", to: "play", remove: true),
                 ],
                 paths: [(name: "whole", remove: true)],
             )"#,
@@ -269,6 +270,15 @@ mod tests {
         let edges: Vec<String> = graph.edges.iter().map(|edge| edge.name()).collect();
         assert_eq!(edges, ["in.audio -> gain.in", "gain.out -> cut.in", "cut.out -> out.audio"]);
         assert!(graph.paths.is_empty());
+    }
+
+    #[test]
+    fn an_edge_to_a_node_that_the_same_overlay_removes_is_not_dropped_in_silence() {
+        let (graph, _) = over(
+            r#"(nodes: { "play": (remove: true) }, edges: [(from: "tts", to: "play", queue: (capacity: 1))])"#,
+        );
+        let edges: Vec<String> = graph.unwrap().edges.iter().map(|edge| edge.name()).collect();
+        assert!(edges.contains(&"tts.audio -> play".to_owned()), "{edges:?}");
     }
 
     #[test]
