@@ -314,10 +314,10 @@ mod tests {
         assert_eq!(
             route(&plan),
             [
-                "in.audio -> right.in",
+                "in.out -> right.in",
                 "right.out -> mix.b",
                 "mix.out -> echo.a",
-                "echo.out -> out.audio",
+                "echo.out -> out.in",
                 "out.done"
             ]
         );
@@ -326,9 +326,9 @@ mod tests {
     #[test]
     fn a_path_may_end_at_a_node_or_at_one_input_of_it() {
         let plan = fixture::plan(&fork(r#"(name: "p", from: "in", to: "mix.a")"#));
-        assert_eq!(route(&plan), ["in.audio -> left.in", "left.out -> mix.a"]);
+        assert_eq!(route(&plan), ["in.out -> left.in", "left.out -> mix.a"]);
         let plan = fixture::plan(&fork(r#"(name: "p", from: "mix", to: "out")"#));
-        assert_eq!(route(&plan), ["mix.out -> echo.a", "echo.out -> out.audio"]);
+        assert_eq!(route(&plan), ["mix.out -> echo.a", "echo.out -> out.in"]);
         let plan = fixture::plan(&fork(r#"(name: "p", from: "out", to: "out.done")"#));
         assert_eq!(route(&plan), ["out.done"]);
     }
@@ -345,7 +345,7 @@ mod tests {
         let plan = fixture::plan(
             &text.replace("to: \"out\")],\n        )", "to: \"out\", via: [\"mix.b\"])],\n        )"),
         );
-        assert_eq!(route(&plan)[0], "in.audio -> mix.b");
+        assert_eq!(route(&plan)[0], "in.out -> mix.b");
     }
 
     #[test]
@@ -370,7 +370,7 @@ mod tests {
                 r#"from: "in", to: "out", via: ["mix", "left"]"#,
                 "a route without `via`: in -> left -> mix -> echo -> out",
             ),
-            (r#"from: "in.audio", to: "out", via: ["lft"]"#, "did you mean `left`?"),
+            (r#"from: "in.out", to: "out", via: ["lft"]"#, "did you mean `left`?"),
             (r#"from: "in", to: "mix.out""#, "name one of `mix.a` or `mix.b`"),
         ] {
             let (plan, diagnostics) = fixture::check(&fork(&format!("(name: \"p\", {path})")));

@@ -382,7 +382,7 @@ mod tests {
             ),
             (
                 r#"(from: "in", to: "out.done")"#,
-                "`out.done` is a sink's `done`, where an input is wanted: its input is `out.audio`",
+                "`out.done` is a sink's `done`, where an input is wanted: its input is `out.in`",
             ),
             (
                 r#"(from: "out.dune")"#,
@@ -472,7 +472,7 @@ mod tests {
         let plan = fixture::plan(text);
         assert_eq!(
             plan.edges.iter().map(|edge| edge.name()).collect::<Vec<_>>(),
-            ["in.audio -> out.audio", "out.done"]
+            ["in.out -> out.in", "out.done"]
         );
         assert_eq!(plan.edges[1].budget.limits.len(), 1);
         assert_eq!((plan.nodes[1].inputs.as_slice(), plan.nodes[1].outputs.as_slice()), (&[0][..], &[1][..]));
