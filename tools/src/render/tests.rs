@@ -90,6 +90,7 @@ fn plan() -> Plan {
         name: name.to_owned(),
         edges: edges.collect(),
         budget,
+        many: true,
         packets: None,
     };
     Plan {
@@ -100,6 +101,7 @@ fn plan() -> Plan {
         edges: edges.collect(),
         lanes: Vec::new(),
         paths: vec![path("round trip", 0..9, cost(5_000_000)), path("synthesis", 6..8, cost(4_000_000))],
+        allocations: Vec::new(),
         order: Vec::new(),
     }
 }
