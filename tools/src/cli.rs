@@ -134,6 +134,9 @@ pub enum Drawing {
 pub struct NodesArgs {
     /// Explain this kind, such as `speech/vad`
     pub kind: Option<String>,
+    /// Give the whole reference as a page of Markdown
+    #[arg(long, conflicts_with = "kind")]
+    pub markdown: bool,
 }
 
 /// Arguments of `explain`.
@@ -281,7 +284,7 @@ mod tests {
 
     #[test]
     fn the_name_of_a_command_wins_over_a_file_of_that_name() {
-        assert!(matches!(typed("graphrun nodes"), Ok(Command::Nodes(NodesArgs { kind: None }))));
+        assert!(matches!(typed("graphrun nodes"), Ok(Command::Nodes(NodesArgs { kind: None, .. }))));
         assert!(matches!(typed("graphrun ./nodes"), Ok(Command::Run(_))));
         assert!(matches!(typed("graphrun run nodes"), Ok(Command::Run(_))));
     }

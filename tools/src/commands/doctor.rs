@@ -2,7 +2,7 @@
 
 use comfy_table::{Attribute, Cell, Color};
 
-use super::{NOT_DONE, fail, lines, plain_table, print};
+use super::{fail, lines, plain_table, print};
 use crate::{
     cli::DoctorArgs,
     doctor::{self, Finding, Level},
@@ -10,14 +10,17 @@ use crate::{
     terminal::{self, Terminal},
 };
 
-/// Looks at this machine; [`NOT_DONE`] when something is missing.
+/// Looks at this machine; [`exit::BUDGET_FAILED`] when something is missing.
 pub fn run(_args: &DoctorArgs) -> u8 {
     let findings = match doctor::examine() {
         Ok(findings) => findings,
         Err(error) => return fail(&error),
     };
     let missing = findings.iter().any(|finding| finding.level == Level::Missing);
-    exit::combine([print(&render(&findings, terminal::stdout())), if missing { NOT_DONE } else { exit::OK }])
+    exit::combine([
+        print(&render(&findings, terminal::stdout())),
+        if missing { exit::BUDGET_FAILED } else { exit::OK },
+    ])
 }
 
 fn render(findings: &[Finding], terminal: Terminal) -> String {
