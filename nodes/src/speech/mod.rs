@@ -1,1 +1,6 @@
 //! Speech: denoise, VAD, STT, NLU, answers, SSML, TTS.
+
+pub mod runtime;
+
+#[cfg(test)]
+mod fixtures;
