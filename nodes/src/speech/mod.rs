@@ -2,10 +2,14 @@
 
 pub mod corpus;
 pub mod denoise;
+pub mod dictation;
 pub mod endpoint;
+pub mod moonshine;
 pub mod quality;
 pub mod runtime;
 pub mod silero;
+pub mod stt;
+pub mod trial;
 
 #[cfg(test)]
 mod fixtures;

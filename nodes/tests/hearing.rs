@@ -1,0 +1,55 @@
+//! How well VAD and STT hear people. The figures are printed: run with `--nocapture`.
+#![cfg(feature = "speech")]
+
+use graph_nodes::speech::{
+    corpus,
+    endpoint::Endpointing,
+    moonshine::Moonshine,
+    quality::{Detection, WordErrors, parse_rttm},
+    silero::Silero,
+    trial,
+};
+
+#[path = "../src/speech/fixtures.rs"]
+mod fixtures;
+use fixtures::asset;
+
+fn silero() -> Silero {
+    Silero::open(&asset("onnxruntime"), &asset("silero-vad")).unwrap()
+}
+
+#[test]
+fn speech_is_found_where_people_marked_it() {
+    let folder = asset("speech-pyannote");
+    let samples = corpus::samples(&folder.join("sample.wav")).unwrap();
+    let there = parse_rttm(&std::fs::read_to_string(folder.join("sample.rttm")).unwrap()).unwrap();
+    let found = trial::speech(&mut silero(), &Endpointing::default(), &samples).unwrap();
+    let judged = Detection::of(&there, &found);
+    println!("VAD on a labelled recording: precision {:.3}, recall {:.3}", judged.precision, judged.recall);
+    assert!(judged.precision >= 0.95 && judged.recall >= 0.95, "{judged:?}");
+}
+
+#[test]
+fn ten_recordings_are_written_down_with_few_wrong_words() {
+    let mut recordings = corpus::librivox(&asset("speech-librivox")).unwrap();
+    recordings.extend(corpus::cards(&asset("speech-cards")).unwrap());
+    let mut silero = silero();
+    let mut total = WordErrors::default();
+    for recording in &recordings {
+        let engine = Moonshine::open(
+            &asset("onnxruntime"),
+            &asset("moonshine-encoder"),
+            &asset("moonshine-decoder"),
+            &asset("moonshine-tokenizer"),
+            1,
+        );
+        let events = trial::utterances(&mut silero, &Endpointing::default(), &recording.samples).unwrap();
+        let events = events.into_iter().map(|(_, event)| event);
+        let heard = trial::transcribe(Box::new(engine.unwrap()), events).unwrap().join(" ");
+        let errors = WordErrors::of(&recording.words, &heard);
+        println!("{:>45}: {} of {} words wrong: {heard}", recording.name, errors.errors, errors.words);
+        total = total.and(errors);
+    }
+    println!("word error rate {:.1} % ({} of {} words)", total.rate() * 100.0, total.errors, total.words);
+    assert!(total.rate() <= 0.15);
+}
