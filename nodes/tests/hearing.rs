@@ -1,10 +1,15 @@
 //! How well VAD and STT hear people. The figures are printed: run with `--nocapture`.
 #![cfg(feature = "speech")]
 
+use std::path::Path;
+
 use graph_nodes::speech::{
     corpus,
     endpoint::Endpointing,
+    intents::Intents,
+    minilm::MiniLm,
     moonshine::Moonshine,
+    nlu::Understanding,
     quality::{Detection, WordErrors, parse_rttm},
     silero::Silero,
     trial,
@@ -30,12 +35,20 @@ fn speech_is_found_where_people_marked_it() {
 }
 
 #[test]
-fn ten_recordings_are_written_down_with_few_wrong_words() {
-    let mut recordings = corpus::librivox(&asset("speech-librivox")).unwrap();
-    recordings.extend(corpus::cards(&asset("speech-cards")).unwrap());
+fn ten_recordings_are_written_down_with_few_wrong_words_and_each_has_its_intent() {
+    let novel = corpus::librivox(&asset("speech-librivox")).unwrap();
+    let cards = corpus::cards(&asset("speech-cards")).unwrap();
+    let novel = novel.into_iter().map(|recording| (recording, "literature"));
+    let cards = cards.into_iter().map(|recording| (recording, "play_card"));
+
+    let intents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../graphs/intents.ron");
+    let intents = Intents::read(&intents).unwrap();
+    let mut model =
+        MiniLm::open(&asset("onnxruntime"), &asset("minilm"), &asset("minilm-tokenizer"), 1).unwrap();
+    let understanding = Understanding::new(&intents, |sentence| model.embed(sentence)).unwrap();
     let mut silero = silero();
     let mut total = WordErrors::default();
-    for recording in &recordings {
+    for (recording, expected) in novel.chain(cards) {
         let engine = Moonshine::open(
             &asset("onnxruntime"),
             &asset("moonshine-encoder"),
@@ -47,7 +60,9 @@ fn ten_recordings_are_written_down_with_few_wrong_words() {
         let events = events.into_iter().map(|(_, event)| event);
         let heard = trial::transcribe(Box::new(engine.unwrap()), events).unwrap().join(" ");
         let errors = WordErrors::of(&recording.words, &heard);
-        println!("{:>45}: {} of {} words wrong: {heard}", recording.name, errors.errors, errors.words);
+        let intent = understanding.intent(&heard, &model.embed(&heard).unwrap());
+        println!("{} of {} words wrong: {heard}", errors.errors, errors.words);
+        assert_eq!(intent.name.as_deref(), Some(expected), "{heard} {}", intent.score);
         total = total.and(errors);
     }
     println!("word error rate {:.1} % ({} of {} words)", total.rate() * 100.0, total.errors, total.words);

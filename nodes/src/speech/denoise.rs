@@ -99,10 +99,10 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig::with_cases(12))]
         #[test]
         fn the_output_is_the_same_for_every_chunking(
-            length in 0usize..4_000, cuts in prop::collection::vec(0usize..700, 1..12)
+            length in 0usize..2_500, cuts in prop::collection::vec(0usize..700, 1..12)
         ) {
             let sound = noisy_tone(length);
             let mut rest = &sound[..];
@@ -152,8 +152,8 @@ mod tests {
         let sound = speech();
         let clean = denoised([&sound]);
         let likeness =
-            |lag: i64| -> f32 { (9_600..96_000).map(|n| sound[n] * clean[(n as i64 + lag) as usize]).sum() };
-        let best = (-960..=960).max_by(|a, b| likeness(*a).total_cmp(&likeness(*b))).unwrap();
+            |lag: i64| -> f32 { (9_600..40_000).map(|n| sound[n] * clean[(n as i64 + lag) as usize]).sum() };
+        let best = (-600..=600).max_by(|a, b| likeness(*a).total_cmp(&likeness(*b))).unwrap();
         assert!(best.abs() <= 1, "the output is {best} samples late");
     }
 
