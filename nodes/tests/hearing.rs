@@ -16,6 +16,7 @@ use graph_nodes::speech::{
 };
 
 #[path = "../src/speech/fixtures.rs"]
+#[allow(dead_code)]
 mod fixtures;
 use fixtures::asset;
 
@@ -67,4 +68,14 @@ fn ten_recordings_are_written_down_with_few_wrong_words_and_each_has_its_intent(
     }
     println!("word error rate {:.1} % ({} of {} words)", total.rate() * 100.0, total.errors, total.words);
     assert!(total.rate() <= 0.15);
+}
+
+#[test]
+fn running_water_is_not_taken_for_speech() {
+    let mut reader = hound::WavReader::open(asset("noise-water")).unwrap();
+    let channels = reader.spec().channels as usize;
+    let samples: Vec<f32> = reader.samples::<i16>().map(|s| f32::from(s.unwrap()) / 32_768.0).collect();
+    // Near enough to 16 kHz for noise: every third of 44,100 Hz.
+    let slow: Vec<f32> = samples.chunks(channels).step_by(3).map(|frame| frame[0]).collect();
+    assert_eq!(trial::speech(&mut silero(), &Endpointing::default(), &slow).unwrap(), []);
 }

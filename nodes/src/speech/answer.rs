@@ -1,8 +1,13 @@
-//! Answers: what to say to an intent.
+//! `speech/answer`: what to say to an intent.
 
+use std::sync::Arc;
+
+use graph_core::{AssetRef, Build, BuildError, Cx, Kind, NodeError, Transform};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use thiserror::Error;
 
-use super::intents::{Intents, Template};
+use super::intents::{Intention, Intents, Template};
 use crate::types::{Intent, Reply};
 
 /// An intent that the intents file does not have.
@@ -18,7 +23,7 @@ pub struct NoAnswer {
 /// The answers of an intents file; those of one intent take turns.
 pub struct Answers {
     uncertain: Rota,
-    intents: Vec<(std::sync::Arc<str>, Rota)>,
+    intents: Vec<(Arc<str>, Rota)>,
 }
 
 struct Rota {
@@ -41,7 +46,7 @@ impl Rota {
 impl Answers {
     /// The answers of the file.
     pub fn new(intents: &Intents) -> Answers {
-        let answers = |intent: &super::intents::Intention| (intent.name.clone(), Rota::new(&intent.answers));
+        let answers = |intent: &Intention| (intent.name.clone(), Rota::new(&intent.answers));
         Answers {
             uncertain: Rota::new(&intents.uncertain),
             intents: intents.intents.iter().map(answers).collect(),
@@ -63,9 +68,50 @@ impl Answers {
     }
 }
 
+/// Parameters of `speech/answer`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerParams {
+    /// The intents file, the same as for `speech/nlu`.
+    pub intents: AssetRef,
+}
+
+/// The node.
+pub struct Answer(Answers);
+
+impl Kind for Answer {
+    const KIND: &'static str = "speech/answer";
+    const ABOUT: &'static str = "Answers an intent by the templates of the intents file.";
+    type Params = AnswerParams;
+
+    fn new(params: &AnswerParams, build: &mut Build<'_>) -> Result<Answer, BuildError> {
+        Ok(Answer(Answers::new(&Intents::read(&build.asset(&params.intents)?)?)))
+    }
+
+    fn assets(params: &AnswerParams) -> Vec<AssetRef> {
+        vec![params.intents.clone()]
+    }
+}
+
+impl Transform for Answer {
+    type In = Intent;
+    type Out = Reply;
+
+    fn process(&mut self, intent: Intent, cx: &mut Cx<'_, '_, Reply>) -> Result<(), NodeError> {
+        let reply = self.0.answer(&intent)?;
+        if let Some(cause) = cx.cause() {
+            cx.tell(cause.turn, "answer", &reply.markup);
+        }
+        cx.emit(reply);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use graph_core::testing;
 
     use super::*;
 
@@ -100,5 +146,24 @@ mod tests {
     #[test]
     fn an_intent_of_another_file_is_told_by_name() {
         assert_eq!(answers().answer(&intent(Some("dance"))), Err(NoAnswer { name: "dance".into() }));
+    }
+
+    #[test]
+    fn the_node_answers_and_a_bad_file_fails_when_it_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("intents.ron");
+        let made = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let intents = AssetRef::new(path.to_string_lossy());
+            testing::transform::<Answer>(AnswerParams { intents })
+        };
+        let mut answer = made(GREETING).unwrap();
+        answer.feed("in", intent(Some("greeting")));
+        assert_eq!(answer.out::<Reply>("out"), [Reply { markup: "Hi.".into(), uncertain: false }]);
+        let error = made("(uncertain: [])").err().unwrap().to_string();
+        assert!(
+            error.ends_with("intents.ron:1:15: Unexpected missing field named `intents` in `Intents`"),
+            "{error}"
+        );
     }
 }

@@ -14,6 +14,19 @@ pub mod runtime;
 pub mod silero;
 pub mod stt;
 pub mod trial;
+pub mod vad;
 
 #[cfg(test)]
 mod fixtures;
+
+use graph_core::Registry;
+
+/// Adds the kinds of this domain.
+pub fn register(registry: &mut Registry) {
+    registry
+        .transform::<denoise::Denoise>()
+        .node::<vad::Vad>()
+        .node::<stt::Stt>()
+        .transform::<nlu::Nlu>()
+        .transform::<answer::Answer>();
+}

@@ -1,9 +1,13 @@
-//! Understanding: which intent a sentence has, by its nearest example.
+//! `speech/nlu`: which intent a sentence has, by its nearest example.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
-use super::intents::Intents;
-use crate::types::Intent;
+use graph_core::{AssetRef, Build, BuildError, Cx, Kind, NodeError, Transform};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{intents::Intents, minilm::MiniLm, runtime};
+use crate::types::{Intent, Transcript};
 
 /// The examples of an intents file with their embeddings.
 pub struct Understanding {
@@ -13,7 +17,7 @@ pub struct Understanding {
 }
 
 struct Example {
-    intent: std::sync::Arc<str>,
+    intent: Arc<str>,
     embedding: Vec<f32>,
     words: HashSet<String>,
 }
@@ -65,12 +69,90 @@ fn words(text: &str) -> HashSet<String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
+/// Parameters of `speech/nlu`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NluParams {
+    /// The intents file.
+    pub intents: AssetRef,
+    /// Threads of a run of the model.
+    #[serde(default = "one")]
+    pub threads: usize,
+    /// ONNX Runtime.
+    #[serde(default = "runtime::library")]
+    pub library: AssetRef,
+    /// MiniLM, or a model with the same inputs and outputs.
+    #[serde(default = "model")]
+    pub model: AssetRef,
+    /// Its tokenizer.
+    #[serde(default = "tokenizer")]
+    pub tokenizer: AssetRef,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn model() -> AssetRef {
+    AssetRef::new("asset:minilm")
+}
+
+fn tokenizer() -> AssetRef {
+    AssetRef::new("asset:minilm-tokenizer")
+}
+
+/// The node.
+pub struct Nlu {
+    understanding: Understanding,
+    model: MiniLm,
+}
+
+impl Kind for Nlu {
+    const KIND: &'static str = "speech/nlu";
+    const ABOUT: &'static str = "Finds the intent of a sentence by its nearest example.";
+    const HEAVY: bool = true;
+    type Params = NluParams;
+
+    fn new(params: &NluParams, build: &mut Build<'_>) -> Result<Nlu, BuildError> {
+        let intents = Intents::read(&build.asset(&params.intents)?)?;
+        let mut model = MiniLm::open(
+            &build.asset(&params.library)?,
+            &build.asset(&params.model)?,
+            &build.asset(&params.tokenizer)?,
+            params.threads.max(1),
+        )?;
+        let understanding = Understanding::new(&intents, |sentence| model.embed(sentence))?;
+        Ok(Nlu { understanding, model })
+    }
+
+    fn assets(params: &NluParams) -> Vec<AssetRef> {
+        [&params.intents, &params.library, &params.model, &params.tokenizer].map(AssetRef::clone).into()
+    }
+}
+
+impl Transform for Nlu {
+    type In = Transcript;
+    type Out = Intent;
+
+    fn process(&mut self, input: Transcript, cx: &mut Cx<'_, '_, Intent>) -> Result<(), NodeError> {
+        let embedding = self.model.embed(&input.text)?;
+        let intent = self.understanding.intent(&input.text, &embedding);
+        if let Some(cause) = cx.cause() {
+            cx.tell(cause.turn, "intent", intent.name.as_deref().unwrap_or("none"));
+        }
+        cx.emit(intent);
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{convert::Infallible, path::Path};
 
+    use graph_core::testing;
+
     use super::*;
-    use crate::speech::{fixtures::asset, minilm::MiniLm};
+    use crate::speech::fixtures::{asset, asset_ref};
 
     const HOUSE: &str = r#"(
         uncertain: ["what?"],
@@ -141,5 +223,21 @@ mod tests {
             let intent = understanding.intent(text, &model.embed(text).unwrap());
             assert_eq!(intent.name.as_deref(), expected, "{text} {}", intent.score);
         }
+    }
+
+    #[test]
+    fn the_node_gives_and_tells_the_intent() {
+        let params = NluParams {
+            intents: AssetRef::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../graphs/intents.ron")),
+            threads: 1,
+            library: asset_ref("onnxruntime"),
+            model: asset_ref("minilm"),
+            tokenizer: asset_ref("minilm-tokenizer"),
+        };
+        let mut nlu = testing::transform::<Nlu>(params).unwrap();
+        nlu.feed("in", Transcript { text: "Lights on!".into(), stable_words: 2, is_final: true });
+        let intents = nlu.out::<Intent>("out");
+        assert_eq!((intents.len(), intents[0].name.as_deref()), (1, Some("lights_on")));
+        assert_eq!(nlu.told(), [("intent", "lights_on".to_owned())]);
     }
 }
