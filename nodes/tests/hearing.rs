@@ -21,7 +21,7 @@ mod fixtures;
 use fixtures::asset;
 
 fn silero() -> Silero {
-    Silero::open(&asset("onnxruntime"), &asset("silero-vad")).unwrap()
+    Silero::open(&asset("onnxruntime"), &asset("silero-vad")).expect("the model opens")
 }
 
 #[test]

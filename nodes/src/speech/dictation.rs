@@ -24,6 +24,35 @@ struct Utterance<C> {
     at: C,
 }
 
+impl<C> Utterance<C> {
+    fn new(at: C) -> Utterance<C> {
+        Utterance { samples: Vec::new(), voiced: None, is_over: false, tried: 0, at }
+    }
+
+    /// Takes an event after the start, and returns what need not be worked on any more.
+    fn hear(&mut self, event: Speech) -> Option<Job> {
+        match event {
+            Speech::Start => None,
+            Speech::Audio(samples) => {
+                self.samples.extend_from_slice(&samples);
+                None
+            }
+            Speech::Pause => {
+                self.voiced = Some(self.samples.len());
+                Some(Job::Partial)
+            }
+            Speech::Resume => {
+                self.voiced = None;
+                Some(Job::Final)
+            }
+            Speech::End => {
+                self.is_over = true;
+                Some(Job::Partial)
+            }
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     Partial,
@@ -75,45 +104,22 @@ impl<C: Copy> Dictation<C> {
 
     /// Takes one event; `at` is what a text that follows from it is due to. No work is done.
     pub fn hear(&mut self, event: Speech, at: C) {
-        let is_front = self.utterances.len() == 1;
         if let Speech::Start = event {
-            self.utterances.push_back(Utterance {
-                samples: Vec::new(),
-                voiced: None,
-                is_over: false,
-                tried: 0,
-                at,
-            });
+            self.utterances.push_back(Utterance::new(at));
             return;
         }
+        let is_in_work = self.utterances.len() == 1;
         let Some(utterance) = self.utterances.back_mut() else { return };
         utterance.at = at;
-        let unwanted = match event {
-            Speech::Start => None,
-            Speech::Audio(samples) => {
-                utterance.samples.extend_from_slice(&samples);
-                None
-            }
-            Speech::Pause => {
-                utterance.voiced = Some(utterance.samples.len());
-                Some(Job::Partial)
-            }
-            Speech::Resume => {
-                utterance.voiced = None;
-                Some(Job::Final)
-            }
-            Speech::End => {
-                utterance.is_over = true;
-                Some(Job::Partial)
-            }
-        };
-        if is_front && unwanted.is_some() {
-            if self.job == unwanted {
-                self.give_up();
-            }
-            if unwanted == Some(Job::Final) {
-                self.ready = None;
-            }
+        let pointless = utterance.hear(event);
+        if !is_in_work || pointless.is_none() {
+            return;
+        }
+        if self.job == pointless {
+            self.give_up();
+        }
+        if pointless == Some(Job::Final) {
+            self.ready = None;
         }
     }
 

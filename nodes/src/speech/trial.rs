@@ -1,6 +1,8 @@
 //! Recordings put through VAD and STT as a graph would, without the graph: for the figures of
 //! [`quality`](super::quality).
 
+use std::time::Duration;
+
 use super::{
     dictation::Dictation,
     endpoint::{CHUNK, Endpointing, Segmenter},
@@ -62,7 +64,7 @@ pub fn transcribe(
     engine: Box<dyn SpeechToText>,
     events: impl IntoIterator<Item = Speech>,
 ) -> Result<Vec<String>, SttError> {
-    let mut dictation = Dictation::new(engine, Some(std::time::Duration::from_millis(500)), true);
+    let mut dictation = Dictation::new(engine, Some(Duration::from_millis(500)), true);
     let mut texts = Vec::new();
     let mut work = |dictation: &mut Dictation<()>, quanta: usize| {
         for _ in 0..quanta {
