@@ -1,1 +1,8 @@
 //! Sockets: RTP and UDP.
+
+use graph_core::Registry;
+
+/// Adds the kinds of this domain.
+pub fn register(registry: &mut Registry) {
+    let _ = registry;
+}

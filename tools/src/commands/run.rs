@@ -66,8 +66,10 @@ pub fn run(args: &RunArgs) -> u8 {
 
 /// Fetches the assets that the graph's nodes name.
 fn fetch(graph: &Graph, registry: &Registry) -> Result<(), assets::AssetError> {
-    let needed = graph.plan.nodes.iter().flat_map(|node| registry.assets(&node.kind, &node.with).unwrap_or_default());
-    let mut names: Vec<String> = needed.filter_map(|asset: AssetRef| asset.name().map(str::to_owned)).collect();
+    let needed =
+        graph.plan.nodes.iter().flat_map(|node| registry.assets(&node.kind, &node.with).unwrap_or_default());
+    let mut names: Vec<String> =
+        needed.filter_map(|asset: AssetRef| asset.name().map(str::to_owned)).collect();
     names.sort_unstable();
     names.dedup();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -132,7 +134,8 @@ fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool)
         .iter()
         .map(|bench| Bench { id: bench.id.value.clone(), budget: bench.budget.to_budget() })
         .collect();
-    let overheads: Vec<String> = graph.spec.overheads.iter().map(|overhead| overhead.name.value.clone()).collect();
+    let overheads: Vec<String> =
+        graph.spec.overheads.iter().map(|overhead| overhead.name.value.clone()).collect();
     Run {
         plan: &graph.plan,
         edges: &outcome.edges,
@@ -142,7 +145,7 @@ fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool)
         machine,
         elapsed: outcome.elapsed,
         interrupted,
-        notes: outcome.notes.clone(),
+        notes: outcome.notes.iter().cloned().map(Into::into).collect(),
         failures: outcome.failures.clone(),
     }
     .report()
