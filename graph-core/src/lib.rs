@@ -2,6 +2,10 @@
 //!
 //! This crate knows no node and no codec.
 
+pub mod budget;
+pub mod kind;
 pub mod payload;
+pub mod time;
 
 pub use payload::Payload;
+pub use time::{Clock, Nanos, Stamp};

@@ -1,0 +1,5 @@
+//! Budgets: what edges, paths and benchmarks may cost, and what a run says of that.
+
+mod spec;
+
+pub use spec::{Bench, Bound, Budget, Level, Limit, Measure, Reference, Stat};
