@@ -1,1 +1,5 @@
-//! Sockets: RTP and UDP.
+//! Sound over UDP: RTP in and out.
+
+pub mod reorder;
+pub mod rtcp;
+pub mod rtp;

@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn an_empty_stream_has_no_output_and_a_sample_has_its_own() {
-        assert_eq!(resample(16_000, 48_000, &[]), []);
+        assert!(resample(16_000, 48_000, &[]).is_empty());
         assert_eq!(resample(16_000, 48_000, &[1.0]).len(), 3);
         assert_eq!(resample(48_000, 16_000, &[1.0]).len(), 1);
     }
@@ -286,7 +286,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(24))]
 
         #[test]
         fn the_output_is_the_same_to_the_bit_however_the_input_is_cut(
