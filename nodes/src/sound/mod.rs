@@ -2,5 +2,7 @@
 //!
 //! Nothing here is a node. Sound is mono `f32`, full scale is -1.0 to 1.0.
 
+pub mod file;
 pub mod pcm;
+pub mod playlist;
 pub mod resample;
