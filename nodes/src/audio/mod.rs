@@ -1,1 +1,3 @@
-//! Sound: files, rates, tones.
+//! Sound in files, rates and tones.
+
+pub mod tones;

@@ -45,6 +45,11 @@ impl Concealer {
         concealer
     }
 
+    /// Samples a second.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
     /// Fills `lost` with what may have been there.
     pub fn conceal(&mut self, lost: &mut [f32]) {
         let mut loss = self.loss.take().unwrap_or_else(|| Loss { period: self.period(), done: 0 });

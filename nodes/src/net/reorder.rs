@@ -148,6 +148,13 @@ impl<T> Reorder<T> {
         self.ready.pop_front()
     }
 
+    /// Gives up every gap: nothing more will come.
+    pub fn flush(&mut self, now: Stamp) {
+        while !self.waiting.is_empty() {
+            self.skip_gap(now);
+        }
+    }
+
     /// When a gap is given up, unless its packets come before.
     pub fn deadline(&self) -> Option<Stamp> {
         self.waiting.iter().map(|waiting| waiting.packet.arrived + self.wait).min()
@@ -194,9 +201,7 @@ impl<T> Reorder<T> {
         match self.candidate.take() {
             Some(first) if follows => {
                 self.counts.restarts += 1;
-                while !self.waiting.is_empty() {
-                    self.skip_gap(now);
-                }
+                self.flush(now);
                 self.restart(now, first);
                 let sequence = packet.header.sequence.extend(self.source.as_ref().map_or(0, |s| s.highest));
                 self.accept(now, sequence, packet);
