@@ -3,7 +3,11 @@
 //! This crate knows no node and no codec.
 
 pub mod budget;
+pub mod check;
+pub mod diagnostic;
+pub mod file;
 pub mod kind;
+pub mod measure;
 pub mod payload;
 pub mod time;
 

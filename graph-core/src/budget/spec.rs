@@ -1,12 +1,15 @@
 //! A budget as the graph file states it.
 
+use serde::Serialize;
+
 use crate::time::Nanos;
 
 /// Which time of an edge or a path a limit speaks of.
 ///
 /// For an edge u -> v: `work = sent - began - held`, `wait = taken - sent`, `latency = work + held + wait`,
 /// `cost = latency - held`, `age = taken - origin`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Measure {
     /// From taking the cause to the next node's taking the output.
     Latency,
@@ -28,8 +31,39 @@ pub enum Measure {
     Interval,
 }
 
+impl Measure {
+    /// All of them, in the order of declaration.
+    pub const ALL: [Measure; 9] = [
+        Measure::Latency,
+        Measure::Work,
+        Measure::Held,
+        Measure::Wait,
+        Measure::Cost,
+        Measure::Age,
+        Measure::First,
+        Measure::Last,
+        Measure::Interval,
+    ];
+
+    /// As the graph file and the reports write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Measure::Latency => "latency",
+            Measure::Work => "work",
+            Measure::Held => "held",
+            Measure::Wait => "wait",
+            Measure::Cost => "cost",
+            Measure::Age => "age",
+            Measure::First => "first",
+            Measure::Last => "last",
+            Measure::Interval => "interval",
+        }
+    }
+}
+
 /// Which figure of a measure's samples a limit speaks of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Stat {
     /// The median.
     P50,
@@ -43,6 +77,37 @@ pub enum Stat {
     Max,
     /// The mean.
     Mean,
+}
+
+impl Stat {
+    /// As the graph file and the reports write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stat::P50 => "p50",
+            Stat::P90 => "p90",
+            Stat::P99 => "p99",
+            Stat::P999 => "p999",
+            Stat::Max => "max",
+            Stat::Mean => "mean",
+        }
+    }
+
+    /// Which quantile it is, in thousandths; `None` for the maximum and the mean.
+    pub fn permille(self) -> Option<u64> {
+        match self {
+            Stat::P50 => Some(500),
+            Stat::P90 => Some(900),
+            Stat::P99 => Some(990),
+            Stat::P999 => Some(999),
+            Stat::Max | Stat::Mean => None,
+        }
+    }
+
+    /// The nearest rank of the quantile among `n` samples, from 1; `None` for the maximum and the mean.
+    pub fn rank(self, n: u64) -> Option<u64> {
+        let rank = (u128::from(n) * u128::from(self.permille()?)).div_ceil(1000);
+        Some(u64::try_from(rank).expect("a share of n is at most n"))
+    }
 }
 
 /// The bound itself, with its direction.
@@ -64,7 +129,8 @@ pub enum Bound {
 }
 
 /// What follows from a limit that does not hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// The run fails.
     #[default]
@@ -84,6 +150,24 @@ pub struct Limit {
     pub assumed: bool,
     /// Where the figure comes from, in words.
     pub basis: Option<String>,
+}
+
+impl Limit {
+    /// The measure of a limit on a time, where it is named.
+    pub fn measure(&self) -> Option<Measure> {
+        match self.bound {
+            Bound::AtMost { measure, .. } => measure,
+            Bound::RateAtLeast(_) | Bound::DropsAtMost(_) => None,
+        }
+    }
+
+    /// The limit, where it is one on that measure.
+    pub(crate) fn at_most(&self, of: Measure) -> Option<Nanos> {
+        match self.bound {
+            Bound::AtMost { measure, limit, .. } if measure == Some(of) => Some(limit),
+            _ => None,
+        }
+    }
 }
 
 /// What somebody measured elsewhere; compared with, never judged.
