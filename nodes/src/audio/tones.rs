@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use graph_core::Nanos;
+use graph_core::{Build, BuildError, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use crate::types::{Audio, Rate};
+use crate::types::{Audio, Rate, Reply, Transcript};
 
 /// Samples made side by side, so that the compiler can use vectors.
 const LANES: usize = 8;
@@ -97,6 +99,86 @@ fn sine(phase: u64) -> f32 {
     x * (1.0 - 4.0 * u) * q
 }
 
+/// Which tones `audio/tones` plays.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TonesParams {
+    /// The rate of the tones in Hz.
+    pub rate: u32,
+    /// Whether the query tone plays when an utterance has been understood as words.
+    pub query: bool,
+    /// Whether the uncertain tone plays when a reply is uncertain.
+    pub uncertain: bool,
+}
+
+impl Default for TonesParams {
+    fn default() -> Self {
+        TonesParams { rate: 48_000, query: true, uncertain: true }
+    }
+}
+
+/// Plays the query tone at a final transcript, while the answer is made, and the uncertain tone at a reply that says
+/// so. Each is one packet of 200 ms.
+pub struct Tones {
+    query: Option<Audio>,
+    uncertain: Option<Audio>,
+}
+
+/// The ports of [`Tones`].
+pub struct TonesPorts {
+    transcript: In<Transcript>,
+    reply: In<Reply>,
+    out: Out<Audio>,
+}
+
+impl Kind for Tones {
+    const KIND: &'static str = "audio/tones";
+    const ABOUT: &'static str =
+        "The query tone while the machine thinks, the uncertain tone when it is not sure.";
+    type Params = TonesParams;
+
+    fn new(params: &TonesParams, _: &mut Build<'_>) -> Result<Self, BuildError> {
+        if !(1_000..=384_000).contains(&params.rate) {
+            return Err(BuildError::new(format!(
+                "a tone at {} Hz: choose a rate of 1000 to 384000",
+                params.rate
+            )));
+        }
+        let audio = |tone: Tone| tone.audio(Rate(params.rate));
+        Ok(Tones {
+            query: params.query.then(|| audio(Tone::QUERY)),
+            uncertain: params.uncertain.then(|| audio(Tone::UNCERTAIN)),
+        })
+    }
+}
+
+impl Node for Tones {
+    type Ports = TonesPorts;
+
+    fn ports(ports: &mut Ports<'_>) -> TonesPorts {
+        TonesPorts {
+            transcript: ports.optional_input("transcript", "What was said; final ones play the query tone."),
+            reply: ports.optional_input("reply", "The answer; uncertain ones play the uncertain tone."),
+            out: ports.output("out", "A whole tone."),
+        }
+    }
+
+    fn step(&mut self, ports: &mut TonesPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+        let (cause, tone) = if let Some(said) = ports.transcript.take(ctx) {
+            let heard = said.payload.is_final && !said.payload.text.is_empty();
+            (said.cause, self.query.as_ref().filter(|_| heard))
+        } else if let Some(reply) = ports.reply.take(ctx) {
+            (reply.cause, self.uncertain.as_ref().filter(|_| reply.payload.uncertain))
+        } else {
+            return Ok(Flow::Idle);
+        };
+        if let Some(tone) = tone {
+            ports.out.emit_as(ctx, cause, Nanos::ZERO, tone.clone());
+        }
+        Ok(Flow::Idle)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::f64::consts::TAU;
@@ -145,5 +227,37 @@ mod tests {
         Tone { length: Nanos(100_000), ..Tone::QUERY }.audio(Rate::HZ_48000);
         Tone::QUERY.render(Rate::HZ_48000, &mut []);
         Tone::QUERY.render(Rate::HZ_48000, &mut [0.0; 3]);
+    }
+
+    #[test]
+    fn a_final_transcript_and_an_uncertain_reply_play_their_tones_and_nothing_else_does() {
+        let mut alone = graph_core::testing::node::<Tones>(TonesParams::default()).unwrap();
+        let mut play = |said: Option<(&str, bool)>, uncertain: Option<bool>| {
+            if let Some((text, is_final)) = said {
+                alone.feed("transcript", Transcript { text: text.into(), is_final });
+            }
+            if let Some(uncertain) = uncertain {
+                alone.feed("reply", Reply { markup: "Sorry?".into(), uncertain });
+            }
+            alone.out::<Audio>("out")
+        };
+        assert_eq!(play(Some(("lights", false)), None), []);
+        assert_eq!(play(Some(("", true)), None), []);
+        assert_eq!(play(None, Some(false)), []);
+        assert_eq!(play(Some(("lights on", true)), None), [Tone::QUERY.audio(Rate::HZ_48000)]);
+        assert_eq!(play(None, Some(true)), [Tone::UNCERTAIN.audio(Rate::HZ_48000)]);
+    }
+
+    #[test]
+    fn tones_can_be_turned_off_and_have_a_rate_that_carries_them() {
+        let off = TonesParams { query: false, ..TonesParams::default() };
+        let mut alone = graph_core::testing::node::<Tones>(off).unwrap();
+        alone.feed("transcript", Transcript { text: "lights on".into(), is_final: true });
+        assert_eq!(alone.out::<Audio>("out"), []);
+        let params = TonesParams { rate: 0, ..TonesParams::default() };
+        assert_eq!(
+            graph_core::testing::node::<Tones>(params).err().unwrap().to_string(),
+            "a tone at 0 Hz: choose a rate of 1000 to 384000"
+        );
     }
 }

@@ -70,9 +70,14 @@ impl<Tag: Copy> Track<Tag> {
         }
     }
 
-    fn retain(&mut self, keep: impl Fn(&Tag) -> bool) {
-        self.pieces.retain(|piece| keep(&piece.tag));
+    /// Drops pieces. Returns whether there were any to drop.
+    fn drop_pieces(&mut self, gone: impl Fn(&Tag) -> bool) -> bool {
+        if !self.pieces.iter().any(|piece| gone(&piece.tag)) {
+            return false;
+        }
+        self.pieces.retain(|piece| !gone(&piece.tag));
         self.samples = self.pieces.iter().map(|piece| piece.sound.len() - piece.played).sum();
+        true
     }
 
     /// Moves at most `count` samples to `out`; says whose the first one is, and when the last one came.
@@ -134,9 +139,8 @@ impl<Tag: Copy> Playout<Tag> {
 
     /// Drops what is queued and cancelled, and ends the spurt where nothing is left of it.
     pub fn cancel(&mut self, cancelled: impl Fn(&Tag) -> bool) {
-        self.speech.retain(|tag| !cancelled(tag));
-        self.tone.retain(|tag| !cancelled(tag));
-        if self.is_empty() {
+        let dropped = self.speech.drop_pieces(&cancelled) | self.tone.drop_pieces(&cancelled);
+        if dropped && self.is_empty() {
             self.end_spurt();
         }
     }
@@ -243,7 +247,7 @@ impl<Tag: Copy> Playout<Tag> {
         for (n, (sample, tone)) in self.frame.iter_mut().zip(left).take(length).enumerate() {
             *sample += tone * (1.0 - n as f32 / length as f32);
         }
-        self.tone.retain(|_| false);
+        self.tone.drop_pieces(|_| true);
     }
 }
 
@@ -340,7 +344,9 @@ mod tests {
     #[test]
     fn chunks_that_come_in_time_make_one_spurt_and_share_frames() {
         let mut bench = Bench::new();
-        bench.speech(sound(25, 0.5), 'a').until(12).speech(sound(25, 0.25), 'b').until(200);
+        bench.speech(sound(25, 0.5), 'a').until(12);
+        bench.playout.cancel(|_| false);
+        bench.speech(sound(25, 0.25), 'b').until(200);
         assert_eq!(bench.times(), [0, 0, 12, 12, 20]);
         let third = &bench.left[2];
         assert_eq!((third.tag, third.held), ('a', 12), "it waited for the chunk that fills it");

@@ -190,6 +190,16 @@ impl<Tag: Copy> Receiver<Tag> {
         self.frames.pop_front()
     }
 
+    /// Gives up every gap: nothing more will come.
+    pub fn finish(&mut self, now: Stamp) {
+        self.reorder.flush(now);
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty() && self.reorder.is_empty()
+    }
+
     /// When a gap is given up, unless its packets come before.
     pub fn deadline(&self) -> Option<Stamp> {
         self.reorder.deadline()

@@ -155,6 +155,11 @@ impl<T> Reorder<T> {
         }
     }
 
+    /// Whether no packet of the stream is held.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.ready.is_empty()
+    }
+
     /// When a gap is given up, unless its packets come before.
     pub fn deadline(&self) -> Option<Stamp> {
         self.waiting.iter().map(|waiting| waiting.packet.arrived + self.wait).min()

@@ -160,8 +160,10 @@ impl Resampler {
         self.at -= gone;
     }
 
-    /// Silence before the stream, and one sample more, which the interpolation between phases may read.
-    fn restart(&mut self) {
+    /// Forgets the stream so far and starts anew.
+    ///
+    /// It begins with silence before the stream, and one sample more, which the interpolation between phases may read.
+    pub fn restart(&mut self) {
         self.pending.clear();
         self.pending.resize(self.reach() + 1, 0.0);
         self.at = 1;
