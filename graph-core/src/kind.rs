@@ -1,8 +1,37 @@
 //! What is known of a node kind before any node of it exists: its ports, parameters and words for the reference.
 
-use std::any::TypeId;
+use std::{
+    any::{Any, TypeId},
+    rc::Rc,
+    sync::Arc,
+};
 
-use crate::payload::Payload;
+use crate::{
+    diagnostic::Diagnostics,
+    edge::{EdgeState, link_cross, link_local},
+    file::RawWith,
+    lane::Marks,
+    payload::Payload,
+};
+
+/// The node kinds that a build knows.
+pub trait Kinds {
+    /// What is known of a kind.
+    fn get(&self, kind: &str) -> Option<&KindSpec>;
+
+    /// All kinds, for lists and near misses.
+    fn names(&self) -> Vec<&str>;
+
+    /// The cargo feature that a build with this kind needs, where the kind exists and this build is without it.
+    fn missing_feature(&self, _kind: &str) -> Option<String> {
+        None
+    }
+
+    /// What is wrong with the parameters of a node of that kind, before any node is made.
+    fn check_params(&self, _kind: &str, _with: &RawWith) -> Diagnostics {
+        Diagnostics::new()
+    }
+}
 
 /// A node kind as the registry knows it.
 #[derive(Clone, Debug)]
@@ -53,7 +82,21 @@ pub struct PortSpec {
     pub wire: bool,
     /// What the port does.
     pub role: PortRole,
+    /// Makes edges of the port's type.
+    pub(crate) link: Link,
 }
+
+/// Makes both ends of an edge whose type is known to the port alone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    pub(crate) local: LinkLocal,
+    pub(crate) cross: LinkCross,
+}
+
+/// Makes an edge inside a lane: a `Tx<T>` and an `Rx<T>`.
+pub(crate) type LinkLocal = fn(Arc<EdgeState>, Rc<Marks>, usize, usize) -> (Box<dyn Any>, Box<dyn Any>);
+/// Makes an edge between lanes: a `CrossTx<T>` and a `CrossRx<T>`.
+pub(crate) type LinkCross = fn(Arc<EdgeState>) -> (Box<dyn Any + Send>, Box<dyn Any + Send>);
 
 /// What a port does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +147,7 @@ impl PortSpec {
             shares: T::SHARE.is_some(),
             wire: false,
             role,
+            link: Link { local: link_local::<T>, cross: link_cross::<T> },
         }
     }
 }

@@ -1,8 +1,11 @@
 //! A checked graph, ready to be built and run.
 
+use std::fmt;
+
 use crate::{
-    budget::Budget,
+    budget::{Budget, Measure, Stat},
     file::{LaneSpec, OnError, QueueSpec, RawWith, WarmUp},
+    time::Nanos,
 };
 
 /// A checked graph: everything is an index into the lists here.
@@ -22,6 +25,8 @@ pub struct Plan {
     pub lanes: Vec<PlanLane>,
     /// In the order of the file.
     pub paths: Vec<PlanPath>,
+    /// How far each limit of a path on a maximum or a mean is used up by the limits of its edges.
+    pub allocations: Vec<Allocation>,
     /// Indices of the nodes, every producer before its consumers, feedback edges excepted.
     pub order: Vec<usize>,
 }
@@ -109,6 +114,80 @@ pub struct PlanPath {
     pub edges: Vec<usize>,
     /// Its limits.
     pub budget: Budget,
-    /// How many packets of one cause a limit covers; `None` for the first only.
+    /// Whether an output on the way gives `many`, so that one cause may have several packets at the end.
+    pub many: bool,
+    /// How many packets of one cause a limit covers, where `many`; `None` for the first only.
     pub packets: Option<u32>,
+}
+
+/// How far the limits of a path's edges use up a limit of the path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Allocation {
+    /// Index of the path.
+    pub path: usize,
+    /// `Latency` or `Cost`.
+    pub measure: Measure,
+    /// `Max` or `Mean`; quantiles do not add.
+    pub stat: Stat,
+    /// The limit of the path.
+    pub limit: Nanos,
+    /// What the edges may take together.
+    pub sum: Nanos,
+    /// What each edge that has a limit may take, in the order of the path.
+    pub parts: Vec<(usize, Nanos)>,
+    /// What the packets after the first may take, where the path's limit covers more than one.
+    pub intervals: Option<Nanos>,
+    /// Indices of the edges without a limit that counts here: the sum is open.
+    pub open: Vec<usize>,
+}
+
+impl Allocation {
+    /// What is left of the limit; zero where the edges may take more than there is.
+    pub fn slack(&self) -> Nanos {
+        self.limit.saturating_sub(self.sum)
+    }
+
+    /// By how much the edges' limits exceed the path's.
+    pub fn excess(&self) -> Nanos {
+        self.sum.saturating_sub(self.limit)
+    }
+}
+
+/// `4,665 ms of 5,000 ms, 335 ms of slack`, all in the one unit that shows the smallest of them.
+impl fmt::Display for Allocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (slack, excess) = (self.slack(), self.excess());
+        let all = [self.sum, self.limit, slack.max(excess)];
+        let smallest = all.into_iter().filter(|time| time.0 > 0).min().unwrap_or_default();
+        let (unit, name) = match smallest.0 {
+            1_000_000_000.. => (1e9, "s"),
+            1_000_000.. => (1e6, "ms"),
+            1_000.. => (1e3, "us"),
+            _ => (1.0, "ns"),
+        };
+        let text = |time: Nanos| format!("{} {name}", figure(time.0 as f64 / unit));
+        write!(f, "{} of {}, ", text(self.sum), text(self.limit))?;
+        match (excess.0, slack.0) {
+            (0, 0) => f.write_str("nothing left"),
+            (0, _) => write!(f, "{} of slack", text(slack)),
+            _ => write!(f, "{} over", text(excess)),
+        }
+    }
+}
+
+/// Whole, with thousands apart, from 10 on; under it with one decimal unless that is zero.
+fn figure(value: f64) -> String {
+    let tenths = (value * 10.0).round();
+    if tenths < 100.0 && tenths % 10.0 != 0.0 {
+        return format!("{:.1}", tenths / 10.0);
+    }
+    let digits = format!("{value:.0}");
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }

@@ -1,16 +1,18 @@
 //! A graph as its files state it, overlays applied and defaults filled in.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use crate::{
     budget::{Budget, Level, Limit, Reference, Stat},
-    diagnostic::{Span, Spanned},
+    diagnostic::{Source, Span, Spanned},
     time::Nanos,
 };
 
 /// A whole graph, read and merged, not checked yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphSpec {
+    /// The file that was loaded, without those that it includes and that lie over it.
+    pub source: Arc<Source>,
     /// The graph's name, by default the file's stem.
     pub name: String,
     /// One sentence for people.

@@ -26,8 +26,8 @@ pub struct EdgeSpec<'a> {
 /// Counts and times the packets of one edge.
 ///
 /// It has two sides, each of which one thread writes: the producer's ([`sent`](Self::sent),
-/// [`blocked`](Self::blocked)) and the consumer's ([`taken`](Self::taken), [`lost`](Self::lost), [`left`](Self::left),
-/// [`finish`](Self::finish)). Drops and cancelled packets say which [`Side`] found them. Any thread may read.
+/// [`blocked`](Self::blocked)) and the consumer's ([`taken`](Self::taken), [`left`](Self::left), [`finish`](Self::finish)).
+/// Drops, losses and cancelled packets say which [`Side`] found them. Any thread may read.
 ///
 /// Latency and age are always measured, wait on queues, other measures where a limit speaks of them or all are asked.
 /// Every limit has an exact counter of the samples over it.
@@ -61,7 +61,6 @@ struct Consumer {
     taken: Counter,
     warm_up: Counter,
     undone: Undone,
-    lost: Counter,
     left: Counter,
     recorder: Recorder,
     worst: Worst,
@@ -73,6 +72,7 @@ struct Undone {
     dropped: Counter,
     dropped_in_warm_up: Counter,
     cancelled: Counter,
+    lost: Counter,
 }
 
 /// What became of the packets of an edge. After the run `sent = taken + dropped + cancelled + lost + left`.
@@ -123,7 +123,6 @@ impl EdgeMeter {
                 taken: Counter::default(),
                 warm_up: Counter::default(),
                 undone: Undone::default(),
-                lost: Counter::default(),
                 left: Counter::default(),
                 recorder: Recorder::new(&Keep { budget, default, always: &always, many, samples: false }),
                 worst: Worst::new(Sample::WORDS),
@@ -157,14 +156,14 @@ impl EdgeMeter {
         self.undone(side).cancelled.add(1);
     }
 
-    /// Consumer: so many packets were lost on the way, or with a node that failed.
-    pub fn lost(&self, packets: u64) {
-        self.consumer.lost.add(packets);
+    /// So many packets were lost on the way, or since nobody takes them any more.
+    pub fn lost(&self, side: Side, packets: u64) {
+        self.undone(side).lost.add(packets);
     }
 
-    /// Consumer: so many packets were on the edge when the run ended.
+    /// Consumer: so many more packets were on the edge when it stopped taking.
     pub fn left(&self, packets: u64) {
-        self.consumer.left.set(packets);
+        self.consumer.left.add(packets);
     }
 
     /// Consumer: a packet was taken.
@@ -230,13 +229,13 @@ impl EdgeMeter {
 
     /// What became of the packets so far.
     pub fn counts(&self) -> Counts {
-        let Consumer { taken, warm_up, undone, lost, left, .. } = &self.consumer;
+        let Consumer { taken, warm_up, undone, left, .. } = &self.consumer;
         Counts {
             sent: self.producer.sent.get(),
             taken: taken.get(),
             dropped: undone.dropped.get() + self.producer.undone.dropped.get(),
             cancelled: undone.cancelled.get() + self.producer.undone.cancelled.get(),
-            lost: lost.get(),
+            lost: undone.lost.get() + self.producer.undone.lost.get(),
             left: left.get(),
             warm_up: warm_up.get(),
         }
@@ -283,6 +282,279 @@ impl EdgeMeter {
         match side {
             Side::Producer => &self.producer.undone,
             Side::Consumer => &self.consumer.undone,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        budget::{Bound, Figure, Level, Stat, Verdict, judge},
+        time::Stamp,
+    };
+
+    fn limit(bound: Bound) -> Limit {
+        Limit { bound, level: Level::Fail, assumed: false, basis: None }
+    }
+
+    fn at_most(measure: Option<Measure>, stat: Stat, nanos: u64) -> Limit {
+        limit(Bound::AtMost { measure, stat, limit: Nanos(nanos) })
+    }
+
+    fn meter(limits: Vec<Limit>, many: bool) -> EdgeMeter {
+        EdgeMeter::new(&EdgeSpec {
+            budget: &Budget { limits, reference: None },
+            many,
+            queued: true,
+            all: false,
+        })
+    }
+
+    fn packet(began: u64, sent: u64, taken: u64) -> Sample {
+        let (began, sent, taken) = (Stamp(began), Stamp(sent), Stamp(taken));
+        Sample { origin: began, began, sent, taken, ..Sample::default() }
+    }
+
+    fn verdicts(meter: &EdgeMeter) -> Vec<Verdict> {
+        meter
+            .limits()
+            .iter()
+            .zip(meter.evidence())
+            .map(|(limit, evidence)| judge(limit, &evidence).verdict)
+            .collect()
+    }
+
+    #[test]
+    fn latency_age_and_the_wait_of_a_queue_are_always_measured_and_the_rest_where_a_limit_asks() {
+        let cost = meter(vec![at_most(Some(Measure::Cost), Stat::Max, 5)], false);
+        let measured = |meter: &EdgeMeter| {
+            Measure::ALL.into_iter().filter(|measure| meter.snapshot(*measure).is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(measured(&cost), [Measure::Latency, Measure::Wait, Measure::Cost, Measure::Age]);
+        let spec = EdgeSpec { budget: &Budget::default(), many: true, queued: false, all: false };
+        assert_eq!(measured(&EdgeMeter::new(&spec)), [Measure::Latency, Measure::Age]);
+        assert_eq!(measured(&EdgeMeter::new(&EdgeSpec { all: true, ..spec })), Measure::ALL);
+        assert_eq!(
+            measured(&EdgeMeter::new(&EdgeSpec { many: false, all: true, ..spec })),
+            Measure::ALL[..6]
+        );
+    }
+
+    #[test]
+    fn a_limit_without_a_measure_speaks_of_the_latency_and_of_the_first_packet_on_a_many_port() {
+        let bare = || vec![at_most(None, Stat::Max, 10)];
+        assert_eq!(meter(bare(), false).limits()[0].measure(), Some(Measure::Latency));
+        let many = meter(bare(), true);
+        assert_eq!(many.limits()[0].measure(), Some(Measure::First));
+        many.taken(&packet(100, 105, 109));
+        many.taken(&packet(100, 150, 151));
+        many.taken(&packet(200, 201, 203));
+        assert_eq!(verdicts(&many), [Verdict::Pass]);
+        assert_eq!(many.snapshot(Measure::First).unwrap().n(), 2);
+    }
+
+    #[test]
+    fn every_limit_counts_its_own_samples_exactly() {
+        let limits = vec![
+            at_most(None, Stat::Max, 1_000),
+            at_most(Some(Measure::Wait), Stat::Max, 3),
+            at_most(None, Stat::P50, 1_001),
+            at_most(Some(Measure::Wait), Stat::Mean, 2),
+        ];
+        let meter = meter(limits, false);
+        for (latency, wait) in [(1_000, 3), (1_001, 4), (1_002, 4)] {
+            meter.taken(&packet(5_000, 5_000 + latency - wait, 5_000 + latency));
+        }
+        let over = meter.evidence().into_iter().map(|evidence| match evidence {
+            Evidence::Times { over, .. } => over,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(over.collect::<Vec<_>>(), [2, 2, 1, 3]);
+    }
+
+    #[test]
+    fn stamps_out_of_order_are_counted_for_the_measures_that_they_break_and_for_no_other() {
+        let meter = meter(
+            vec![at_most(None, Stat::Max, 1_000), at_most(Some(Measure::Wait), Stat::Max, 1_000)],
+            false,
+        );
+        meter.taken(&packet(100, 130, 120));
+        assert_eq!((meter.negative(Measure::Wait), meter.snapshot(Measure::Wait).unwrap().n()), (1, 0));
+        assert_eq!((meter.negative(Measure::Latency), meter.snapshot(Measure::Latency).unwrap().n()), (0, 1));
+        assert_eq!(verdicts(&meter), [Verdict::Pass, Verdict::Uncertain]);
+        meter.taken(&Sample { held: Nanos(50), ..packet(100, 130, 140) });
+        assert_eq!((meter.negative(Measure::Work), meter.negative(Measure::Cost)), (1, 1));
+        meter.taken(&Sample { origin: Stamp(200), ..packet(100, 130, 140) });
+        assert_eq!((meter.negative(Measure::Age), meter.negative(Measure::Latency)), (1, 0));
+    }
+
+    #[test]
+    fn the_warm_up_is_counted_and_not_measured() {
+        let meter = meter(vec![at_most(None, Stat::Max, 10), limit(Bound::DropsAtMost(0.0))], false);
+        meter.sent();
+        meter.taken(&Sample { warm_up: true, ..packet(0, 500, 900) });
+        meter.sent();
+        meter.dropped(Side::Producer, true);
+        assert_eq!(verdicts(&meter), [Verdict::NoData, Verdict::NoData]);
+        assert_eq!((meter.counts().warm_up, meter.counts().taken), (1, 1));
+        assert!(meter.counts().balance());
+    }
+
+    #[test]
+    fn what_was_dropped_or_lost_counts_as_over_unless_drops_are_limited() {
+        let max = at_most(None, Stat::Max, 10);
+        for side in [Side::Producer, Side::Consumer] {
+            let strict = meter(vec![max.clone()], false);
+            let lenient = meter(vec![max.clone(), limit(Bound::DropsAtMost(0.5))], false);
+            for meter in [&strict, &lenient] {
+                meter.taken(&packet(100, 101, 102));
+                meter.dropped(side, false);
+            }
+            assert_eq!(verdicts(&strict), [Verdict::Fail]);
+            assert_eq!(verdicts(&lenient), [Verdict::Pass, Verdict::Pass]);
+            lenient.lost(Side::Consumer, 2);
+            assert_eq!(verdicts(&lenient), [Verdict::Pass, Verdict::Fail]);
+        }
+    }
+
+    #[test]
+    fn cancelled_packets_are_not_judged() {
+        let meter = meter(vec![at_most(None, Stat::Max, 10), limit(Bound::DropsAtMost(0.0))], false);
+        meter.taken(&packet(100, 101, 102));
+        meter.cancelled(Side::Consumer);
+        meter.cancelled(Side::Producer);
+        assert_eq!(verdicts(&meter), [Verdict::Pass, Verdict::Pass]);
+        assert_eq!(meter.counts().cancelled, 2);
+    }
+
+    #[test]
+    fn first_last_interval_and_rate_are_taken_within_a_cause() {
+        let limits = vec![
+            at_most(Some(Measure::First), Stat::Max, 50),
+            at_most(Some(Measure::Last), Stat::Max, 250),
+            at_most(Some(Measure::Interval), Stat::Max, 100),
+            limit(Bound::RateAtLeast(1e7)),
+        ];
+        let meter = meter(limits, true);
+        for taken in [150, 250, 350] {
+            meter.taken(&packet(100, taken, taken));
+        }
+        meter.taken(&packet(1_000, 1_020, 1_020));
+        assert_eq!(meter.snapshot(Measure::Last).unwrap().n(), 1);
+        meter.finish();
+        meter.finish();
+        let n = |measure| meter.snapshot(measure).unwrap().n();
+        assert_eq!((n(Measure::First), n(Measure::Last), n(Measure::Interval)), (2, 2, 2));
+        assert_eq!(verdicts(&meter), [Verdict::Pass; 4]);
+        let rate = judge(&meter.limits()[3], &meter.evidence()[3]);
+        assert_eq!((rate.n, rate.measured), (1, Some(Figure::Rate(1e7))));
+    }
+
+    #[test]
+    fn two_causes_begun_at_once_are_told_apart_by_their_trail() {
+        let meter = meter(vec![at_most(Some(Measure::First), Stat::Max, 50)], true);
+        meter.taken(&packet(100, 110, 110));
+        meter.taken(&Sample { trail: 7, ..packet(100, 120, 120) });
+        assert_eq!(meter.snapshot(Measure::First).unwrap().n(), 2);
+    }
+
+    #[test]
+    fn the_worst_packets_are_kept_with_their_stamps() {
+        let meter = meter(vec![], false);
+        for (seq, latency) in [10, 90, 30, 70, 20].into_iter().enumerate() {
+            let seq = seq as u64;
+            meter.taken(&Sample { seq, turn: 40 + seq, held: Nanos(5), ..packet(100, 106, 100 + latency) });
+        }
+        let worst = meter.worst();
+        assert_eq!(worst.iter().map(|sample| sample.seq).collect::<Vec<_>>(), [1, 3, 2]);
+        assert_eq!(worst[0].turn, 41);
+        let hop = worst[0].hop();
+        assert_eq!((hop.work(), hop.held, hop.wait()), (Some(Nanos(1)), Nanos(5), Some(Nanos(84))));
+    }
+
+    #[test]
+    fn where_cost_is_judged_the_worst_are_those_of_the_highest_cost() {
+        let meter = meter(vec![at_most(Some(Measure::Cost), Stat::Max, 50)], false);
+        meter.taken(&Sample { seq: 1, held: Nanos(900), ..packet(0, 901, 902) });
+        meter.taken(&Sample { seq: 2, ..packet(0, 30, 40) });
+        assert_eq!(meter.worst()[0].seq, 2);
+    }
+
+    #[test]
+    fn time_that_a_full_edge_kept_its_producer_is_summed() {
+        let meter = meter(vec![], false);
+        meter.blocked(Nanos(30));
+        meter.blocked(Nanos(12));
+        assert_eq!(meter.blocks(), (Nanos(42), 2));
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Fate {
+        Taken,
+        WarmUp,
+        Dropped(bool),
+        Cancelled(bool),
+        Lost,
+        Left,
+    }
+
+    fn fate() -> impl Strategy<Value = Fate> {
+        prop_oneof![
+            Just(Fate::Taken),
+            Just(Fate::WarmUp),
+            any::<bool>().prop_map(Fate::Dropped),
+            any::<bool>().prop_map(Fate::Cancelled),
+            Just(Fate::Lost),
+            Just(Fate::Left),
+        ]
+    }
+
+    fn side(producer: bool) -> Side {
+        if producer { Side::Producer } else { Side::Consumer }
+    }
+
+    proptest! {
+        #[test]
+        fn every_packet_sent_is_accounted_for(fates in prop::collection::vec(fate(), 0..200)) {
+            let meter = meter(vec![], false);
+            let mut left = 0;
+            for fate in &fates {
+                meter.sent();
+                match *fate {
+                    Fate::Taken => meter.taken(&packet(100, 110, 120)),
+                    Fate::WarmUp => meter.taken(&Sample { warm_up: true, ..packet(100, 110, 120) }),
+                    Fate::Dropped(at) => meter.dropped(side(at), false),
+                    Fate::Cancelled(at) => meter.cancelled(side(at)),
+                    Fate::Lost => meter.lost(Side::Consumer, 1),
+                    Fate::Left => left += 1,
+                }
+            }
+            prop_assert_eq!(meter.counts().balance(), left == 0);
+            meter.left(left);
+            let counts = meter.counts();
+            prop_assert!(counts.balance(), "{counts:?}");
+            prop_assert_eq!(counts.sent, fates.len() as u64);
+            prop_assert_eq!(meter.snapshot(Measure::Latency).unwrap().n(), counts.taken - counts.warm_up);
+        }
+
+        #[test]
+        fn latency_is_work_and_held_and_wait_to_the_nanosecond(
+            packets in prop::collection::vec((0..1_u64 << 40, 0..1_u64 << 40, 0..1_u64 << 40, 0..1_u64 << 40), 1..50),
+        ) {
+            let meter = EdgeMeter::new(&EdgeSpec { budget: &Budget::default(), many: false, queued: true, all: true });
+            for (began, work, held, wait) in packets {
+                let sent = began + work + held;
+                let sample = Sample { held: Nanos(held), ..packet(began, sent, sent + wait) };
+                let hop = sample.hop();
+                prop_assert_eq!((hop.work(), hop.wait()), (Some(Nanos(work)), Some(Nanos(wait))));
+                meter.taken(&sample);
+            }
+            let sum = |measure| meter.snapshot(measure).unwrap().sum();
+            prop_assert_eq!(sum(Measure::Latency), sum(Measure::Work) + sum(Measure::Held) + sum(Measure::Wait));
+            prop_assert_eq!(sum(Measure::Cost), sum(Measure::Work) + sum(Measure::Wait));
         }
     }
 }

@@ -269,3 +269,147 @@ impl PathMeter {
         self.worst.rows().iter().filter_map(lineage).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::budget::{Bound, Level, Stat, Verdict, judge};
+
+    fn budget(measure: Measure, nanos: u64) -> Budget {
+        let bound = Bound::AtMost { measure: Some(measure), stat: Stat::Max, limit: Nanos(nanos) };
+        Budget {
+            limits: vec![Limit { bound, level: Level::Fail, assumed: false, basis: None }],
+            reference: None,
+        }
+    }
+
+    fn meter(budget: &Budget, edges: usize) -> PathMeter {
+        PathMeter::new(&PathSpec { budget, edges, many: false, packets: None, all: false })
+    }
+
+    /// A lineage without a gap, from (work, held, wait) of each edge.
+    fn hops(began: u64, parts: &[(u64, u64, u64)]) -> Vec<Hop> {
+        let mut now = began;
+        let hop = |&(work, held, wait): &(u64, u64, u64)| {
+            let (began, sent) = (now, now + work + held);
+            now = sent + wait;
+            Hop { began: Stamp(began), sent: Stamp(sent), taken: Stamp(now), held: Nanos(held) }
+        };
+        parts.iter().map(hop).collect()
+    }
+
+    fn lineage(hops: &[Hop]) -> Lineage<'_> {
+        Lineage { seq: 0, turn: 0, warm_up: false, origin: hops[0].began, hops }
+    }
+
+    fn verdict(meter: &PathMeter) -> Verdict {
+        judge(&meter.limits()[0], &meter.evidence()[0]).verdict
+    }
+
+    #[test]
+    fn the_cost_of_a_path_leaves_out_what_is_held_on_any_edge() {
+        let meter = meter(&budget(Measure::Cost, 100), 2);
+        meter.completed(&lineage(&hops(1_000, &[(60, 500, 10), (20, 0, 10)])));
+        assert_eq!(meter.snapshot(Measure::Latency).unwrap().max(), Some(Nanos(600)));
+        assert_eq!(meter.snapshot(Measure::Held).unwrap().max(), Some(Nanos(500)));
+        assert_eq!(verdict(&meter), Verdict::Pass);
+        meter.completed(&lineage(&hops(2_000, &[(61, 500, 10), (20, 0, 10)])));
+        assert_eq!(verdict(&meter), Verdict::Fail);
+    }
+
+    #[test]
+    fn a_gap_in_a_lineage_makes_the_path_uncertain() {
+        let meter = meter(&budget(Measure::Latency, 1_000), 2);
+        let mut broken = hops(1_000, &[(1, 0, 1), (1, 0, 1)]);
+        broken[1].began = broken[1].began + Nanos(1);
+        meter.completed(&lineage(&broken));
+        assert_eq!((meter.negative(Measure::Latency), meter.parts().1), (1, 0));
+        assert_eq!(verdict(&meter), Verdict::Uncertain);
+    }
+
+    #[test]
+    fn only_the_first_packets_of_a_cause_are_measured_as_many_as_the_limit_covers() {
+        for (packets, measured) in [(None, 1), (Some(2), 2), (Some(9), 3)] {
+            let budget = budget(Measure::Latency, 1_000);
+            let meter =
+                PathMeter::new(&PathSpec { budget: &budget, edges: 1, many: true, packets, all: false });
+            for cause in [1_000, 2_000] {
+                for wait in [10, 20, 30] {
+                    meter.completed(&lineage(&hops(cause, &[(1, 0, wait)])));
+                }
+            }
+            assert_eq!(meter.snapshot(Measure::Latency).unwrap().n(), 2 * measured);
+            assert_eq!(meter.counts().beyond, 6 - 2 * measured);
+        }
+    }
+
+    #[test]
+    fn quantiles_of_a_judged_path_are_exact_while_it_has_few_samples() {
+        let judged = meter(&budget(Measure::Cost, 1), 1);
+        let shown = meter(&Budget::default(), 1);
+        for meter in [&judged, &shown] {
+            for wait in [1_000_001, 1_000_003, 1_000_009] {
+                meter.completed(&lineage(&hops(0, &[(0, 0, wait)])));
+            }
+        }
+        let median = |meter: &PathMeter| meter.snapshot(Measure::Latency).unwrap().stat(Stat::P50).unwrap();
+        assert_eq!(median(&judged), Nanos(1_000_003));
+        assert_ne!(median(&shown), Nanos(1_000_003));
+    }
+
+    #[test]
+    fn beyond_the_samples_kept_a_path_goes_on_in_its_histogram() {
+        let meter = meter(&budget(Measure::Cost, 1), 1);
+        for wait in 0..10_001 {
+            meter.completed(&lineage(&hops(0, &[(0, 0, wait)])));
+        }
+        let latency = meter.snapshot(Measure::Latency).unwrap();
+        assert_eq!((latency.n(), latency.max()), (10_001, Some(Nanos(10_000))));
+        assert!(latency.stat(Stat::P50).unwrap().0.abs_diff(5_000) <= 50);
+    }
+
+    #[test]
+    fn the_worst_lineages_are_kept_whole() {
+        let meter = meter(&Budget::default(), 2);
+        for (seq, wait) in [5, 50, 20, 40].into_iter().enumerate() {
+            let hops = hops(1_000, &[(1, 2, wait), (3, 0, 4)]);
+            meter.completed(&Lineage { seq: seq as u64, turn: 9, ..lineage(&hops) });
+        }
+        let worst = meter.worst();
+        assert_eq!(worst.iter().map(|worst| worst.seq).collect::<Vec<_>>(), [1, 3, 2]);
+        assert_eq!((worst[0].turn, worst[0].origin), (9, Stamp(1_000)));
+        assert_eq!(worst[0].hops, hops(1_000, &[(1, 2, 50), (3, 0, 4)]));
+    }
+
+    #[test]
+    fn lineages_that_leave_are_counted_and_those_of_the_warm_up_not_measured() {
+        let meter = meter(&budget(Measure::Latency, 10), 1);
+        meter.completed(&Lineage { warm_up: true, ..lineage(&hops(0, &[(99, 0, 0)])) });
+        meter.left(3);
+        meter.cancelled();
+        assert_eq!(meter.counts(), PathCounts { completed: 1, left: 3, cancelled: 1, warm_up: 1, beyond: 0 });
+        assert_eq!(verdict(&meter), Verdict::NoData);
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_of_a_path_add_up_to_its_latency_to_the_nanosecond(
+            lineages in prop::collection::vec(
+                prop::collection::vec((0..1_u64 << 40, 0..1_u64 << 40, 0..1_u64 << 40), 4), 1..40),
+        ) {
+            let meter = meter(&Budget::default(), 4);
+            for parts in &lineages {
+                meter.completed(&lineage(&hops(1_000, parts)));
+            }
+            let (parts, n) = meter.parts();
+            prop_assert_eq!(n, lineages.len() as u64);
+            let latency = meter.snapshot(Measure::Latency).unwrap();
+            prop_assert_eq!(parts.iter().map(Part::latency).sum::<u128>(), latency.sum());
+            let held = parts.iter().map(|part| part.held).sum::<u128>();
+            prop_assert_eq!(held, meter.snapshot(Measure::Held).unwrap().sum());
+            prop_assert_eq!(latency.sum() - held, meter.snapshot(Measure::Cost).unwrap().sum());
+        }
+    }
+}

@@ -42,6 +42,8 @@ pub(crate) struct Recorder {
     limits: Box<[Limit]>,
     series: [Option<Series>; Measure::ALL.len()],
     negative: [Counter; Measure::ALL.len()],
+    /// Whether more than latency and age is measured of each packet.
+    more: bool,
     causes: Option<Causes>,
     rates: Rates,
     worst_by: Measure,
@@ -66,8 +68,10 @@ impl Recorder {
         let by_cause = [Measure::First, Measure::Last, Measure::Interval];
         let causes =
             !rates.under.is_empty() || by_cause.iter().any(|measure| series[*measure as usize].is_some());
+        let more = [Measure::Work, Measure::Held, Measure::Wait, Measure::Cost];
         Recorder {
             limits,
+            more: more.iter().any(|measure| series[*measure as usize].is_some()),
             series,
             negative: Default::default(),
             causes: causes.then(|| Causes::new(keep.many)),
@@ -84,10 +88,13 @@ impl Recorder {
     pub(crate) fn record(&self, times: &Times, cause: [u64; 2], taken: Stamp) -> Option<Nanos> {
         self.put(Measure::Latency, times.latency);
         self.put(Measure::Age, times.age);
-        self.put(Measure::Wait, times.wait);
-        self.put(Measure::Work, times.work);
-        self.put(Measure::Held, times.held);
-        self.put(Measure::Cost, times.cost);
+        let in_order = times.work.is_some() && times.wait.is_some();
+        if self.more || !in_order {
+            self.put(Measure::Wait, times.wait);
+            self.put(Measure::Work, times.work);
+            self.put(Measure::Held, times.held);
+            self.put(Measure::Cost, times.cost);
+        }
         let first = match &self.causes {
             Some(causes) => self.place(causes.packet(cause, taken, times.latency), times.latency),
             None => true,
@@ -277,11 +284,11 @@ impl Rates {
     }
 
     fn record(&self, pace: Pace) {
-        self.causes.add(1);
         if self.slowest().is_none_or(|slowest| pace.slower_than(slowest)) {
             self.slowest_gaps.set(pace.gaps);
             self.slowest_span.set(pace.span.0);
         }
+        self.causes.add(1);
         for (limit, under) in &self.under {
             if pace.is_under(*limit) {
                 under.add(1);
