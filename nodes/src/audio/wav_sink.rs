@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use graph_core::{AssetRef, Build, BuildError, Kind, NodeError, Sink, SinkCx};
+use graph_core::{Build, BuildError, Kind, NodeError, Sink, SinkCx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -227,9 +227,10 @@ impl<Tag: Copy> Playout<Tag> {
         spurt
     }
 
-    /// A spurt whose sound has been heard to its end before more came is over.
+    /// A spurt is over when its sound has been heard to its end, and the lead has passed too: what comes within the lead
+    /// goes on with it, so that sound that is no faster than it is heard makes one spurt.
     fn end_idle_spurt(&mut self, now: Stamp) {
-        if self.is_empty() && now > self.due() {
+        if self.is_empty() && now > self.due() + self.lead {
             self.end_spurt();
         }
     }
@@ -352,6 +353,18 @@ mod tests {
         assert_eq!((third.tag, third.held), ('a', 12), "it waited for the chunk that fills it");
         assert_eq!((third.first, third.last), (16_384, 8_192));
         assert!(bench.left[1..].iter().all(|left| !left.marker));
+    }
+
+    #[test]
+    fn frames_that_come_one_by_one_make_one_spurt_although_each_is_late() {
+        let mut bench = Bench::new();
+        for n in 0..5 {
+            bench.until(13 * n).speech(sound(10, 0.5), 'a');
+        }
+        bench.until(100);
+        assert_eq!(bench.times(), [0, 13, 26, 39, 52]);
+        assert!(bench.left[1..].iter().all(|left| !left.marker && left.held == 0));
+        assert_eq!(bench.left[4].timestamp, 40);
     }
 
     #[test]
