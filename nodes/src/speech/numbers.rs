@@ -1,8 +1,26 @@
 //! Numbers, times and dates as American English says them.
 
 const ONES: [&str; 20] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
 ];
 const TENS: [&str; 10] =
     ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
@@ -15,7 +33,17 @@ const SCALES: [(u64, &str); 6] = [
     (1_000, "thousand"),
 ];
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 
@@ -195,8 +223,32 @@ pub(super) fn date(
 /// The name of a letter or digit, spelt as a word; `None` for other characters.
 pub(super) fn letter(char: char) -> Option<&'static str> {
     const NAMES: [&str; 26] = [
-        "ay", "bee", "see", "dee", "ee", "eff", "gee", "aitch", "eye", "jay", "kay", "el", "em", "en", "oh", "pee",
-        "cue", "ar", "ess", "tee", "you", "vee", "double you", "ex", "why", "zee",
+        "ay",
+        "bee",
+        "see",
+        "dee",
+        "ee",
+        "eff",
+        "gee",
+        "aitch",
+        "eye",
+        "jay",
+        "kay",
+        "el",
+        "em",
+        "en",
+        "oh",
+        "pee",
+        "cue",
+        "ar",
+        "ess",
+        "tee",
+        "you",
+        "vee",
+        "double you",
+        "ex",
+        "why",
+        "zee",
     ];
     match char.to_ascii_lowercase() {
         lower @ 'a'..='z' => Some(NAMES[lower as usize - 'a' as usize]),
@@ -227,7 +279,9 @@ mod tests {
         ] {
             assert_eq!(said(|out| cardinal(number, out)), words);
         }
-        assert!(said(|out| cardinal(u64::MAX, out)).starts_with("eighteen quintillion four hundred forty six"));
+        assert!(
+            said(|out| cardinal(u64::MAX, out)).starts_with("eighteen quintillion four hundred forty six")
+        );
     }
 
     #[test]
@@ -251,7 +305,10 @@ mod tests {
             ("-5", "minus five"),
             (".5", "zero point five"),
             ("007", "zero zero seven"),
-            ("12345678901234567890123", "one two three four five six seven eight nine zero one two three four five six seven eight nine zero one two three"),
+            (
+                "12345678901234567890123",
+                "one two three four five six seven eight nine zero one two three four five six seven eight nine zero one two three",
+            ),
         ] {
             let mut out = String::new();
             assert_eq!(number(text, &mut out), Some(()), "{text}");

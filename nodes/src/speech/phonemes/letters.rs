@@ -361,7 +361,11 @@ fn is_vowel(letter: u8) -> bool {
 
 fn fits(&(left, group, right, _): &(&str, &str, &str, &str), letters: &[u8], at: usize) -> bool {
     letters[at..].starts_with(group.as_bytes())
-        && left.bytes().rev().enumerate().all(|(back, sign)| is(sign, at.checked_sub(back + 1).map(|at| letters[at])))
+        && left
+            .bytes()
+            .rev()
+            .enumerate()
+            .all(|(back, sign)| is(sign, at.checked_sub(back + 1).map(|at| letters[at])))
         && follows(right.as_bytes(), &letters[at + group.len()..])
 }
 

@@ -17,7 +17,9 @@ pub enum LexiconError {
         source: io::Error,
     },
     /// A line is not an entry.
-    #[error("line {line} of the dictionary is not `word PHONE PHONE ...`: give the file cmudict.dict of the CMU dictionary")]
+    #[error(
+        "line {line} of the dictionary is not `word PHONE PHONE ...`: give the file cmudict.dict of the CMU dictionary"
+    )]
     NotAnEntry {
         /// The line, the first is 1.
         line: usize,
@@ -45,8 +47,8 @@ impl Lexicon {
     /// # Errors
     /// When the file cannot be read or is no CMU dictionary.
     pub fn load(path: &Path) -> Result<Self, LexiconError> {
-        let text =
-            fs::read_to_string(path).map_err(|source| LexiconError::Unreadable { path: path.into(), source })?;
+        let text = fs::read_to_string(path)
+            .map_err(|source| LexiconError::Unreadable { path: path.into(), source })?;
         Lexicon::parse(text)
     }
 
@@ -65,7 +67,8 @@ impl Lexicon {
             if let Some(word) = word(&lexicon.text[start..end]).ok_or(LexiconError::NotAnEntry { line })? {
                 let slot = lexicon.slot(word);
                 if lexicon.slots[slot] == FREE {
-                    lexicon.slots[slot] = u32::try_from(start).map_err(|_| LexiconError::NotAnEntry { line })?;
+                    lexicon.slots[slot] =
+                        u32::try_from(start).map_err(|_| LexiconError::NotAnEntry { line })?;
                     entries += 1;
                 }
             }

@@ -48,31 +48,36 @@ impl Phonemizer {
     /// ```
     pub fn phonemes(&self, text: &str) -> String {
         let tokens = words::tokens(text);
-        let mut out = String::with_capacity(8 * tokens.len());
         // From the last word back, since a word depends on how the next one begins.
-        let mut said: Vec<String> = Vec::with_capacity(tokens.len());
+        let mut sounds: Vec<String> = Vec::with_capacity(tokens.len());
         let mut next = Next::Pause;
         for token in tokens.iter().rev() {
             let sound = match token {
-                Token::Mark(mark) => {
-                    next = Next::Pause;
-                    mark.to_string()
-                }
-                Token::Word(word) => {
-                    let sound = self.word(word, next);
-                    next = Next::of(&sound);
-                    sound
-                }
+                Token::Mark(_) => String::new(),
+                Token::Word(word) => self.word(word, next),
             };
-            said.push(sound);
+            next = Next::of(&sound);
+            sounds.push(sound);
         }
-        for (token, sound) in tokens.iter().zip(said.iter().rev()) {
-            if matches!(token, Token::Word(_)) && !out.is_empty() {
-                out.push(' ');
+        let mut out = String::with_capacity(8 * tokens.len());
+        let mut marked = true;
+        for (token, sound) in tokens.iter().zip(sounds.iter().rev()) {
+            match token {
+                Token::Mark(mark) if !marked => {
+                    out.push(*mark);
+                    marked = true;
+                }
+                Token::Word(_) if !sound.is_empty() => {
+                    if !out.is_empty() {
+                        out.push(' ');
+                    }
+                    out.push_str(sound);
+                    marked = false;
+                }
+                _ => {}
             }
-            out.push_str(sound);
         }
-        if matches!(tokens.last(), Some(Token::Word(_))) {
+        if !marked {
             out.push('.');
         }
         out
@@ -96,7 +101,8 @@ impl Phonemizer {
     }
 
     fn phones(&self, word: &str) -> Vec<sounds::Phone> {
-        let preferred = PREFERRED.binary_search_by_key(&word, |&(word, _)| word).ok().map(|at| PREFERRED[at].1);
+        let preferred =
+            PREFERRED.binary_search_by_key(&word, |&(word, _)| word).ok().map(|at| PREFERRED[at].1);
         let known = preferred.or_else(|| self.lexicon.get(word)).and_then(sounds::read);
         known.unwrap_or_else(|| letters::guess(word, &self.lexicon))
     }
@@ -163,9 +169,10 @@ impl Next {
     fn of(ipa: &str) -> Self {
         match ipa.chars().find(|char| !matches!(char, 'ˈ' | 'ˌ')) {
             None => Next::Pause,
-            Some('a' | 'e' | 'i' | 'o' | 'u' | 'æ' | 'ɐ' | 'ɑ' | 'ɔ' | 'ə' | 'ɚ' | 'ɛ' | 'ɜ' | 'ɪ' | 'ʊ' | 'ʌ' | 'ᵻ') => {
-                Next::Vowel
-            }
+            Some(
+                'a' | 'e' | 'i' | 'o' | 'u' | 'æ' | 'ɐ' | 'ɑ' | 'ɔ' | 'ə' | 'ɚ' | 'ɛ' | 'ɜ' | 'ɪ' | 'ʊ' | 'ʌ'
+                | 'ᵻ',
+            ) => Next::Vowel,
             Some(_) => Next::Consonant,
         }
     }
@@ -208,7 +215,10 @@ mod tests {
         let phonemizer = phonemizer();
         for (text, ipa) in [
             ("Okay, the kitchen light is on.", "oʊkˈeɪ, ðə kˈɪtʃən lˈaɪt ɪz ˈɔn."),
-            ("He said that he would bring it over after the party.", "hiː sˈɛd ðæt hiː wʊd bɹˈɪŋ ɪɾ ˌoʊvɚɹ ˈæftɚ ðə pˈɑːɹɾi."),
+            (
+                "He said that he would bring it over after the party.",
+                "hiː sˈɛd ðæt hiː wʊd bɹˈɪŋ ɪɾ ˌoʊvɚɹ ˈæftɚ ðə pˈɑːɹɾi.",
+            ),
             ("Would you like to call your mother back?", "wʊd juː lˈaɪk tə kˈɔːl jʊɹ mˈʌðɚ bˈæk?"),
             ("Your alarm is set for six o'clock.", "jʊɹ ɐlˈɑːɹm ɪz sˈɛt fɔːɹ sˈɪks əklˈɑːk."),
             ("I understand: the third!", "aɪ ˌʌndɚstˈænd: ðə θˈɜːd!"),
@@ -237,8 +247,8 @@ mod tests {
     #[test]
     fn a_text_without_words_is_silent() {
         let phonemizer = phonemizer();
-        for text in ["", " ", "...", "🎉", "漢字"] {
-            assert_eq!(phonemizer.phonemes(text).trim_matches([' ', '.']), "", "{text}");
+        for text in ["", " ", "...", "🎉", "漢字.", "漢, 字"] {
+            assert_eq!(phonemizer.phonemes(text), "", "{text}");
         }
     }
 

@@ -238,7 +238,8 @@ fn vowel_letters(spelling: &str, vowels: usize) -> Vec<&str> {
         }
         start = end + 1;
     }
-    let silent = groups.len() == vowels + 1 && ["e", "ed", "es", "e's"].iter().any(|end| spelling.ends_with(end));
+    let silent =
+        groups.len() == vowels + 1 && ["e", "ed", "es", "e's"].iter().any(|end| spelling.ends_with(end));
     if silent {
         groups.pop();
     }
@@ -344,7 +345,9 @@ impl Place<'_> {
         let last = self.is_last_vowel && self.beyond.is_none();
         last && self.spelling.ends_with("ed") && self.after_is(&[D])
             || last && self.spelling.ends_with("es") && self.after_is(&[Z])
-            || self.letters == "i" && self.after_is(&[T]) && self.beyond.is_some_and(|beyond| beyond.sound == Iy)
+            || self.letters == "i"
+                && self.after_is(&[T])
+                && self.beyond.is_some_and(|beyond| beyond.sound == Iy)
     }
 
     fn weak_i(&self) -> &'static str {

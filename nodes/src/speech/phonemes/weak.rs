@@ -158,7 +158,8 @@ mod tests {
 
     #[test]
     fn words_run_into_the_vowel_that_follows() {
-        for (word, linked) in [("ˈʌðɚ", "ˈʌðɚɹ"), ("wɜː", "wɜːɹ"), ("ɪt", "ɪɾ"), ("lˈaɪt", "lˈaɪt")] {
+        for (word, linked) in [("ˈʌðɚ", "ˈʌðɚɹ"), ("wɜː", "wɜːɹ"), ("ɪt", "ɪɾ"), ("lˈaɪt", "lˈaɪt")]
+        {
             let mut ipa = String::from(word);
             link(&mut ipa, Next::Vowel);
             assert_eq!(ipa, linked);

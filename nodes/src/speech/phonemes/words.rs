@@ -164,7 +164,9 @@ impl Reader<'_> {
             self.words(&words);
             return self.end(&body[abbreviation.len()..]);
         }
-        let end = body.trim_end_matches(['.', ',', ';', ':', '!', '?', '…', ')', ']', '}', '"', '\'', '”', '’', '»', '*', '_', '`']);
+        let end = body.trim_end_matches([
+            '.', ',', ';', ':', '!', '?', '…', ')', ']', '}', '"', '\'', '”', '’', '»', '*', '_', '`',
+        ]);
         match end {
             "" if body.chars().all(|char| matches!(char, '-' | '–' | '—')) => {}
             "-" | "–" | "—" => self.mark(','),
@@ -174,7 +176,8 @@ impl Reader<'_> {
     }
 
     fn abbreviation(&self, chunk: &str) -> Option<String> {
-        let next_is_number = self.peek().is_some_and(|next| next.starts_with(|char: char| char.is_ascii_digit()));
+        let next_is_number =
+            self.peek().is_some_and(|next| next.starts_with(|char: char| char.is_ascii_digit()));
         if chunk.eq_ignore_ascii_case("no.") && !next_is_number {
             return None;
         }
@@ -284,7 +287,8 @@ impl Reader<'_> {
                 let _ = numbers::number(part, &mut out);
                 self.words(&out);
             } else if part.chars().all(|char| char.is_alphabetic()) {
-                let name = part.len() <= 3 && part.chars().all(char::is_uppercase) || part.chars().count() == 1;
+                let name =
+                    part.len() <= 3 && part.chars().all(char::is_uppercase) || part.chars().count() == 1;
                 self.words(&if name { spelled(part) } else { part.into() });
             } else {
                 self.with_symbols(part);
@@ -333,7 +337,9 @@ impl Reader<'_> {
             }
             None => body,
         };
-        let len = body.find(|char: char| !matches!(char, '0'..='9' | ',' | '.' | '-' | '+' | '\u{2212}')).unwrap_or(body.len());
+        let len = body
+            .find(|char: char| !matches!(char, '0'..='9' | ',' | '.' | '-' | '+' | '\u{2212}'))
+            .unwrap_or(body.len());
         let (figure, unit) = body.split_at(len);
         let value = figure.parse::<u64>().ok();
         match (unit, value) {
@@ -347,7 +353,9 @@ impl Reader<'_> {
                     out.push('s');
                 }
             }
-            ("", Some(value)) if figure.len() == 4 && (1900..=2099).contains(&value) => numbers::year(value, out),
+            ("", Some(value)) if figure.len() == 4 && (1900..=2099).contains(&value) => {
+                numbers::year(value, out)
+            }
             ("", _) => numbers::number(figure, out)?,
             _ => {
                 let unit = unit_words(unit, figure)?;
@@ -491,9 +499,15 @@ mod tests {
             ("At 10:30, 5 p.m. or 8am?", "At ten thirty, five pee em or eight ay em?"),
             ("The 3rd of May 1984", "The third of May nineteen eighty four"),
             ("on 2026-11-30", "on November thirtieth, twenty twenty six"),
-            ("20°C or 68 °F, 1 km.", "twenty degrees Celsius or sixty eight degrees Fahrenheit, one kilometer."),
+            (
+                "20°C or 68 °F, 1 km.",
+                "twenty degrees Celsius or sixty eight degrees Fahrenheit, one kilometer.",
+            ),
             ("1,234 of 5.5 % (all)", "one thousand two hundred thirty four of five point five percent, all,"),
-            ("$5.50, $1 and $2 million.", "five dollars and fifty cents, one dollar and two million dollars."),
+            (
+                "$5.50, $1 and $2 million.",
+                "five dollars and fifty cents, one dollar and two million dollars.",
+            ),
             ("5-10 of 1/2 and 3/4", "five to ten of one half and three quarters"),
             ("call 555-1234", "call five five five, one two three four"),
             ("in the 1990s", "in the nineteen nineties"),
