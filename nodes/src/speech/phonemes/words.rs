@@ -267,8 +267,11 @@ impl Reader<'_> {
 
     fn with_digits(&mut self, body: &str) {
         let mut out = String::new();
+        if clock(body, self.peek(), &mut out).is_some() {
+            self.unit_apart("", &mut out);
+            return self.words(&out);
+        }
         if self.money(body, &mut out).is_some()
-            || clock(body, self.peek(), &mut out).is_some()
             || calendar(body, &mut out).is_some()
             || range(body, &mut out).is_some()
             || fraction(body, &mut out).is_some()
