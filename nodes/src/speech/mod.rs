@@ -11,6 +11,7 @@ pub mod piper;
 pub mod quality;
 pub mod runtime;
 pub mod silero;
+pub mod ssml;
 
 #[cfg(test)]
 mod fixtures;

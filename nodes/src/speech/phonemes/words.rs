@@ -267,7 +267,13 @@ impl Reader<'_> {
 
     fn with_digits(&mut self, body: &str) {
         let mut out = String::new();
-        if clock(body, self.peek(), &mut out).is_some() {
+        if clock(
+            body,
+            self.peek().is_some_and(|next| is_half(next.trim_end_matches(['.', ',', '?', '!']))),
+            &mut out,
+        )
+        .is_some()
+        {
             self.unit_apart("", &mut out);
             return self.words(&out);
         }
@@ -392,26 +398,36 @@ fn unit_words(sign: &str, figure: &str) -> Option<&'static str> {
     Some(if figure == "1" { one } else { many })
 }
 
-/// `7:05`, `16:30:10`, `9:30pm`.
-fn clock(body: &str, next: Option<&str>, out: &mut String) -> Option<()> {
+/// `7:05`, `16:30:10`, `9:30pm`; `half_follows`: "am" or "pm" is the next word.
+pub(in crate::speech) fn clock(body: &str, half_follows: bool, out: &mut String) -> Option<()> {
     let (hour, rest) = body.split_once(':')?;
     let (minute, rest) = rest.split_at_checked(2)?;
-    let (hour, minute) = (hour.parse().ok()?, minute.parse().ok()?);
-    let half = |text: &str| ["am", "pm", "a.m", "p.m"].iter().any(|half| text.eq_ignore_ascii_case(half));
-    let bare = half(rest) || next.is_some_and(|next| half(next.trim_end_matches(['.', ',', '?', '!'])));
-    let mut said = String::new();
-    numbers::time(hour, minute, bare, &mut said)?;
-    if let Some(second) = rest.strip_prefix(':') {
-        push(&mut said, "and");
-        numbers::number(second, &mut said)?;
-        push(&mut said, "seconds");
-    } else if half(rest) {
-        push(&mut said, unit_words(&rest.replace('.', ""), "")?);
-    } else if !rest.is_empty() {
+    let (second, half) = match rest.strip_prefix(':') {
+        Some(rest) => {
+            let (second, rest) = rest.split_at_checked(2)?;
+            (Some(second), rest)
+        }
+        None => (None, rest),
+    };
+    let half = half.trim_start();
+    if !half.is_empty() && !is_half(half) {
         return None;
     }
+    let mut said = String::new();
+    let bare = half_follows || !half.is_empty() || second.is_some();
+    numbers::time(hour.parse().ok()?, minute.parse().ok()?, bare, &mut said)?;
+    if let Some(second) = second {
+        push(&mut said, "and");
+        numbers::cardinal(second.parse().ok()?, &mut said);
+        push(&mut said, "seconds");
+    }
+    push(&mut said, unit_words(&half.replace('.', ""), "").unwrap_or_default());
     push(out, &said);
     Some(())
+}
+
+fn is_half(text: &str) -> bool {
+    ["am", "pm", "a.m", "p.m", "a.m.", "p.m."].iter().any(|half| text.eq_ignore_ascii_case(half))
 }
 
 /// `2026-11-30`, `11/30/2026`.
