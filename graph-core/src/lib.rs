@@ -2,6 +2,52 @@
 //!
 //! This crate knows no node and no codec.
 
+mod adapt;
+mod asset;
+mod bell;
+pub mod budget;
+mod build;
+pub mod check;
+pub mod codes;
+mod context;
+pub mod diagnostic;
+pub mod draw;
+mod edge;
+mod error;
+pub mod file;
+mod inlet;
+pub mod kind;
+mod lane;
+pub mod measure;
+mod node;
+mod packet;
 pub mod payload;
+mod port;
+mod record;
+mod registry;
+pub mod report;
+pub mod run;
+pub mod testing;
+pub mod time;
+mod trail;
+mod turn;
+mod wait;
+mod wire_port;
+mod wiring;
 
+pub use asset::{AssetRef, Assets, NoAssets};
+pub use bell::Waker;
+pub use build::{Build, Counter};
+pub use context::{Ctx, Cx, SinkCx};
+pub use error::{BuildError, NodeError};
+pub use inlet::{Inlet, InletPort};
+pub use node::{Flow, Kind, Node, Sink, Source, Transform};
+pub use packet::{Cause, Header, Packet};
 pub use payload::Payload;
+pub use port::{Done, In, Latch, Out, Taken};
+pub use registry::Registry;
+pub use time::{Clock, Nanos, Stamp};
+pub use trail::TrailRef;
+pub use turn::{Turn, Turns};
+pub use wire_port::{WireIn, WireOut};
+pub use wiring::Ports;

@@ -11,3 +11,21 @@ pub mod audio;
 pub mod net;
 #[cfg(feature = "speech")]
 pub mod speech;
+
+/// All kinds of this build; of the domains that it lacks, it knows that they exist.
+pub fn registry() -> graph_core::Registry {
+    let mut registry = graph_core::Registry::new();
+    #[cfg(feature = "audio")]
+    audio::register(&mut registry);
+    #[cfg(not(feature = "audio"))]
+    registry.absent("audio");
+    #[cfg(feature = "net")]
+    net::register(&mut registry);
+    #[cfg(not(feature = "net"))]
+    registry.absent("net");
+    #[cfg(feature = "speech")]
+    speech::register(&mut registry);
+    #[cfg(not(feature = "speech"))]
+    registry.absent("speech");
+    registry
+}

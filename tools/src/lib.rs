@@ -1,1 +1,10 @@
 //! The `graphrun` command as a library.
+
+pub mod assets;
+pub mod cli;
+pub mod commands;
+pub mod doctor;
+pub mod exit;
+pub mod programs;
+pub mod render;
+pub mod terminal;

@@ -1,0 +1,177 @@
+//! How one lane, or a thread that is no lane, tells another that a node has something to do.
+//!
+//! A lane that has run out of work says so, looks once more, and parks; whoever rings wakes only a sleeper. Lanes that
+//! watch file descriptors sleep in epoll and are woken by an eventfd, the others park on a futex.
+
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread::Thread,
+};
+
+/// The doorbell of one lane.
+#[derive(Debug)]
+pub(crate) struct Bell {
+    /// One bit a node.
+    pending: Box<[AtomicU64]>,
+    asleep: AtomicBool,
+    sleeper: OnceLock<Sleeper>,
+}
+
+#[derive(Debug)]
+enum Sleeper {
+    Parked(Thread),
+    Polling(Arc<OwnedFd>),
+}
+
+impl Bell {
+    pub(crate) fn new(nodes: usize) -> Bell {
+        Bell {
+            pending: (0..nodes.div_ceil(64).max(1)).map(|_| AtomicU64::new(0)).collect(),
+            asleep: AtomicBool::new(false),
+            sleeper: OnceLock::new(),
+        }
+    }
+
+    /// Whoever sleeps on this bell parks the calling thread.
+    pub(crate) fn sleep_by_parking(&self) {
+        let _ = self.sleeper.set(Sleeper::Parked(std::thread::current()));
+    }
+
+    /// Whoever sleeps on this bell polls `eventfd`.
+    pub(crate) fn sleep_by_polling(&self, eventfd: Arc<OwnedFd>) {
+        let _ = self.sleeper.set(Sleeper::Polling(eventfd));
+    }
+
+    /// Marks `node` as having something to do.
+    #[inline]
+    pub(crate) fn ring(&self, node: usize) {
+        // Ordered before the look at `asleep`, as the sleeper's store is before its last look at `pending`.
+        self.pending[node / 64].fetch_or(1 << (node % 64), Ordering::SeqCst);
+        if self.asleep.load(Ordering::SeqCst) {
+            self.wake();
+        }
+    }
+
+    /// Marks every node.
+    pub(crate) fn ring_all(&self) {
+        for word in &self.pending {
+            word.store(u64::MAX, Ordering::SeqCst);
+        }
+        if self.asleep.load(Ordering::SeqCst) {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        if !self.asleep.swap(false, Ordering::SeqCst) {
+            return;
+        }
+        match self.sleeper.get() {
+            Some(Sleeper::Parked(thread)) => thread.unpark(),
+            Some(Sleeper::Polling(eventfd)) => {
+                // A full counter has woken the sleeper already.
+                let _ = rustix::io::write(eventfd.as_fd(), &1_u64.to_ne_bytes());
+            }
+            None => {}
+        }
+    }
+
+    /// Moves the marks into `ready`, word by word.
+    #[inline]
+    pub(crate) fn answer(&self, mut ready: impl FnMut(usize, u64)) {
+        for (word, pending) in self.pending.iter().enumerate() {
+            if pending.load(Ordering::Relaxed) != 0 {
+                ready(word, pending.swap(0, Ordering::Acquire));
+            }
+        }
+    }
+
+    /// Whether somebody has rung since the last answer.
+    pub(crate) fn has_rung(&self) -> bool {
+        self.pending.iter().any(|word| word.load(Ordering::Relaxed) != 0)
+    }
+
+    /// Announces sleep. Returns whether there is nothing to do, so that the caller may really sleep.
+    pub(crate) fn doze(&self) -> bool {
+        self.asleep.store(true, Ordering::SeqCst);
+        let nothing = self.pending.iter().all(|word| word.load(Ordering::SeqCst) == 0);
+        if !nothing {
+            self.asleep.store(false, Ordering::SeqCst);
+        }
+        nothing
+    }
+
+    /// Ends sleep, whoever ended it.
+    pub(crate) fn rise(&self) {
+        self.asleep.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Wakes one node from any thread.
+///
+/// A node gets one from [`Build::waker`](crate::Build::waker) and hands it to threads that are not lanes.
+#[derive(Clone, Debug)]
+pub struct Waker {
+    bell: Arc<Bell>,
+    node: usize,
+}
+
+impl Waker {
+    pub(crate) fn new(bell: Arc<Bell>, node: usize) -> Waker {
+        Waker { bell, node }
+    }
+
+    /// Makes the node step soon.
+    #[inline]
+    pub fn wake(&self) {
+        self.bell.ring(self.node);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(bell: &Bell) -> Vec<(usize, u64)> {
+        let mut marks = Vec::new();
+        bell.answer(|word, bits| marks.push((word, bits)));
+        marks
+    }
+
+    #[test]
+    fn a_ring_marks_its_node_until_it_is_answered() {
+        let bell = Bell::new(70);
+        bell.ring(3);
+        bell.ring(69);
+        assert_eq!(answered(&bell), [(0, 1 << 3), (1, 1 << 5)]);
+        assert!(answered(&bell).is_empty());
+    }
+
+    #[test]
+    fn nobody_dozes_over_a_ring() {
+        let bell = Bell::new(1);
+        bell.ring(0);
+        assert!(!bell.doze());
+        answered(&bell);
+        assert!(bell.doze());
+    }
+
+    #[test]
+    fn a_ring_wakes_a_parked_sleeper() {
+        let bell = Arc::new(Bell::new(1));
+        let ringer = bell.clone();
+        bell.sleep_by_parking();
+        assert!(bell.doze());
+        let thread = std::thread::spawn(move || ringer.ring(0));
+        while bell.asleep.load(Ordering::SeqCst) {
+            std::thread::park();
+        }
+        thread.join().expect("the ringer ends");
+        assert_eq!(answered(&bell), [(0, 1)]);
+    }
+}

@@ -1,0 +1,14 @@
+//! Budgets: what edges, paths and benchmarks may cost, and what a run says of that.
+
+mod confidence;
+mod evidence;
+pub mod exit;
+mod margin;
+mod spec;
+mod verdict;
+
+pub use confidence::samples_needed;
+pub use evidence::{Evidence, Pace};
+pub use margin::{Category, Margin};
+pub use spec::{Bench, Bound, Budget, Level, Limit, Measure, Reference, Stat};
+pub use verdict::{Figure, Judgement, Verdict, judge};

@@ -1,0 +1,159 @@
+//! An edge between lanes: a bounded ring with one producer and one consumer.
+//!
+//! `drop_oldest` needs a ring from which the producer may steal; the other policies take the cheaper one.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use crossbeam_queue::ArrayQueue;
+
+use super::{EdgeState, packets};
+use crate::{
+    file::{Capacity, Full},
+    measure::Side,
+    packet::Packet,
+    time::Stamp,
+};
+
+/// The producer's end.
+pub(crate) struct CrossTx<T> {
+    pub(crate) state: Arc<EdgeState>,
+    ring: TxRing<T>,
+    /// What a step emitted beyond its declared burst; goes out before the node steps again.
+    spill: VecDeque<Packet<T>>,
+}
+
+/// The consumer's end.
+pub(crate) struct CrossRx<T> {
+    pub(crate) state: Arc<EdgeState>,
+    ring: RxRing<T>,
+}
+
+enum TxRing<T> {
+    Spsc(rtrb::Producer<Packet<T>>),
+    Steal(Arc<ArrayQueue<Packet<T>>>),
+}
+
+enum RxRing<T> {
+    Spsc(rtrb::Consumer<Packet<T>>),
+    Steal(Arc<ArrayQueue<Packet<T>>>),
+}
+
+pub(crate) fn cross<T>(state: Arc<EdgeState>) -> (CrossTx<T>, CrossRx<T>) {
+    let packets = packets(state.queue.capacity);
+    let (tx, rx) = if state.queue.full == Full::DropOldest {
+        let ring = Arc::new(ArrayQueue::new(packets));
+        (TxRing::Steal(ring.clone()), RxRing::Steal(ring))
+    } else {
+        let (tx, rx) = rtrb::RingBuffer::new(packets);
+        (TxRing::Spsc(tx), RxRing::Spsc(rx))
+    };
+    (CrossTx { state: state.clone(), ring: tx, spill: VecDeque::new() }, CrossRx { state, ring: rx })
+}
+
+impl<T> CrossTx<T> {
+    fn len(&self) -> usize {
+        match &self.ring {
+            TxRing::Spsc(ring) => ring.buffer().capacity() - ring.slots(),
+            TxRing::Steal(ring) => ring.len(),
+        }
+    }
+
+    /// Whether a burst fits. If not, the producer is woken when there is room.
+    pub(crate) fn has_room(&mut self, burst: usize, now: Stamp) -> bool {
+        if self.flush() && self.state.has_room(self.len(), burst, now) {
+            return true;
+        }
+        self.state.ask_for_room();
+        self.flush() && self.state.has_room(self.len(), burst, now)
+    }
+
+    /// Moves the spill into the ring. Returns whether all of it went.
+    pub(crate) fn flush(&mut self) -> bool {
+        if self.spill.is_empty() {
+            return true;
+        }
+        while let Some(packet) = self.spill.pop_front() {
+            if let Err(packet) = self.offer(packet) {
+                self.spill.push_front(packet);
+                self.state.ask_for_room();
+                break;
+            }
+        }
+        self.state.consumer.wake();
+        self.spill.is_empty()
+    }
+
+    /// Queues a packet that carries its `sent`, and wakes the consumer. Returns whether the edge overflowed.
+    pub(crate) fn push(&mut self, packet: Packet<T>) -> bool {
+        self.state.meter.sent();
+        if self.state.is_left() {
+            self.state.meter.lost(Side::Producer, 1);
+            return false;
+        }
+        let sent = packet.header.sent;
+        let timed_out = matches!(self.state.queue.capacity, Capacity::Time(_))
+            && self.state.queue.full != Full::Block
+            && self.state.is_full(self.len(), sent);
+        let refused = match (self.state.queue.full, timed_out) {
+            (Full::DropOldest, _) => {
+                if let TxRing::Steal(ring) = &self.ring {
+                    let too_long = timed_out.then(|| ring.pop()).flatten();
+                    let too_many = ring.force_push(packet);
+                    for _ in too_long.into_iter().chain(too_many) {
+                        self.state.dropped(sent);
+                    }
+                }
+                false
+            }
+            (Full::Block, _) => {
+                if !self.spill.is_empty() {
+                    self.spill.push_back(packet);
+                } else if let Err(packet) = self.offer(packet) {
+                    self.spill.push_back(packet);
+                }
+                false
+            }
+            (Full::DropNewest | Full::Fail, true) => true,
+            (Full::DropNewest | Full::Fail, false) => self.offer(packet).is_err(),
+        };
+        if refused {
+            self.state.dropped(sent);
+            return self.state.queue.full == Full::Fail;
+        }
+        self.state.consumer.wake();
+        false
+    }
+
+    fn offer(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
+        match &mut self.ring {
+            TxRing::Spsc(ring) => ring.push(packet).map_err(|rtrb::PushError::Full(packet)| packet),
+            TxRing::Steal(ring) => ring.push(packet),
+        }
+    }
+
+    /// Drops what has not gone out, as the consumer is no more. Returns how many that were.
+    pub(crate) fn abandon(&mut self) -> u64 {
+        let spilled = self.spill.len() as u64;
+        self.spill.clear();
+        spilled
+    }
+}
+
+impl<T> CrossRx<T> {
+    pub(crate) fn pop(&mut self) -> Option<Packet<T>> {
+        let packet = match &mut self.ring {
+            RxRing::Spsc(ring) => ring.pop().ok(),
+            RxRing::Steal(ring) => ring.pop(),
+        }?;
+        self.state.freed(packet.header.sent);
+        self.state.tell_of_room();
+        Some(packet)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        match &self.ring {
+            RxRing::Spsc(ring) => ring.is_empty(),
+            RxRing::Steal(ring) => ring.is_empty(),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! An edge inside a lane: a plain ring.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    rc::Rc,
+    sync::Arc,
+};
+
+use super::{EdgeState, packets};
+use crate::{file::Full, lane::Marks, measure::Side, packet::Packet, time::Stamp};
+
+/// Both ends of an edge inside a lane.
+pub(crate) struct Local<T> {
+    pub(crate) state: Arc<EdgeState>,
+    queue: RefCell<VecDeque<Packet<T>>>,
+    /// Packets at the back whose `sent` is the end of the step that is running.
+    unsent: Cell<usize>,
+    waits_for_room: Cell<bool>,
+    marks: Rc<Marks>,
+    producer: usize,
+    consumer: usize,
+}
+
+impl<T> Local<T> {
+    pub(crate) fn new(state: Arc<EdgeState>, marks: Rc<Marks>, producer: usize, consumer: usize) -> Local<T> {
+        // A step may go over the capacity by its burst.
+        let room = packets(state.queue.capacity) * 2;
+        Local {
+            state,
+            queue: RefCell::new(VecDeque::with_capacity(room)),
+            unsent: Cell::new(0),
+            waits_for_room: Cell::new(false),
+            marks,
+            producer,
+            consumer,
+        }
+    }
+
+    /// Whether a burst fits. If not, the producer is marked when there is room.
+    #[inline]
+    pub(crate) fn has_room(&self, burst: usize, now: Stamp) -> bool {
+        let room = self.state.has_room(self.queue.borrow().len(), burst, now);
+        self.waits_for_room.set(!room);
+        room
+    }
+
+    /// Queues a packet; its `sent` is filled in by [`Local::commit`]. Returns whether the edge overflowed.
+    #[inline]
+    pub(crate) fn push(&self, packet: Packet<T>, now: Stamp) -> bool {
+        let meter = &self.state.meter;
+        meter.sent();
+        if self.state.is_left() {
+            meter.lost(Side::Producer, 1);
+            return false;
+        }
+        let mut queue = self.queue.borrow_mut();
+        if self.state.queue.full != Full::Block && self.state.is_full(queue.len(), now) {
+            self.state.dropped(now);
+            match self.state.queue.full {
+                Full::DropOldest => {
+                    if let Some(oldest) = queue.pop_front() {
+                        self.state.freed(oldest.header.sent);
+                    }
+                    self.unsent.set(self.unsent.get().min(queue.len()));
+                }
+                Full::Fail => return true,
+                Full::DropNewest | Full::Block => return false,
+            }
+        }
+        queue.push_back(packet);
+        self.unsent.set(self.unsent.get() + 1);
+        self.marks.mark(self.consumer);
+        false
+    }
+
+    /// The step that pushed ended at `now`.
+    #[inline]
+    pub(crate) fn commit(&self, now: Stamp) {
+        let unsent = self.unsent.replace(0);
+        if unsent > 0 {
+            for packet in self.queue.borrow_mut().iter_mut().rev().take(unsent) {
+                packet.header.sent = now;
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Packet<T>> {
+        let packet = self.queue.borrow_mut().pop_front()?;
+        self.state.freed(packet.header.sent);
+        if self.waits_for_room.replace(false) {
+            self.marks.mark(self.producer);
+        }
+        Some(packet)
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.borrow().is_empty()
+    }
+
+    pub(crate) fn close(&self) {
+        self.state.close();
+        self.marks.mark(self.consumer);
+    }
+}

@@ -1,0 +1,104 @@
+//! What happens when a packet has crossed an edge: the edge's meter, its lineage's trail, the paths that end here.
+
+use std::{
+    cell::{Cell, RefCell},
+    sync::Arc,
+};
+
+use crate::{
+    file::WarmUp,
+    measure::{EdgeMeter, Hop, Lineage, PathMeter, Sample, Side},
+    packet::Header,
+    run::RunCore,
+    time::Stamp,
+};
+
+/// The consumer's side of an edge's account.
+pub(crate) struct Recorder {
+    pub(crate) meter: Arc<EdgeMeter>,
+    run: Arc<RunCore>,
+    /// The edge's place in trails, where a path crosses it.
+    tracked: Option<usize>,
+    /// The paths whose last edge this is.
+    ends: RefCell<Vec<PathEnd>>,
+    /// Packets that still belong to the warm-up, where that is counted in packets.
+    warming: Cell<u64>,
+}
+
+/// A path, where it ends.
+#[derive(Clone)]
+pub(crate) struct PathEnd {
+    /// The path's edges by their place in trails.
+    pub(crate) edges: Vec<usize>,
+    pub(crate) meter: Arc<PathMeter>,
+    pub(crate) hops: Vec<Hop>,
+}
+
+impl Recorder {
+    pub(crate) fn new(
+        meter: Arc<EdgeMeter>,
+        run: Arc<RunCore>,
+        tracked: Option<usize>,
+        ends: Vec<PathEnd>,
+    ) -> Recorder {
+        let warming = match run.warm_up {
+            WarmUp::Packets(packets) => packets,
+            WarmUp::None | WarmUp::Time(_) => 0,
+        };
+        Recorder { meter, run, tracked, ends: RefCell::new(ends), warming: Cell::new(warming) }
+    }
+
+    /// The packet behind `header` was taken at `taken`.
+    #[inline]
+    pub(crate) fn taken(&self, header: &Header, taken: Stamp) {
+        let warm_up = self.is_warming_up(taken);
+        self.meter.taken(&Sample {
+            seq: header.seq,
+            turn: header.turn.number().unwrap_or(0),
+            trail: header.trail.index(),
+            warm_up,
+            origin: header.origin,
+            began: header.began,
+            sent: header.sent,
+            taken,
+            held: header.held,
+        });
+        if let Some(edge) = self.tracked {
+            let hop = Hop { began: header.began, sent: header.sent, taken, held: header.held };
+            // Where a sibling was here before, the sample is the sibling's.
+            if self.run.trails.record(header.trail, edge, hop) {
+                self.end_paths(header, warm_up);
+            }
+        }
+    }
+
+    /// A packet was dropped instead of taken at `now`.
+    pub(crate) fn dropped(&self, now: Stamp) {
+        self.meter.dropped(Side::Consumer, self.is_warming_up(now));
+    }
+
+    #[inline]
+    fn is_warming_up(&self, now: Stamp) -> bool {
+        let left = self.warming.get();
+        if left > 0 {
+            self.warming.set(left - 1);
+        }
+        left > 0 || self.run.is_warming_up(now)
+    }
+
+    fn end_paths(&self, header: &Header, warm_up: bool) {
+        for path in self.ends.borrow_mut().iter_mut() {
+            if self.run.trails.collect(header.trail, &path.edges, &mut path.hops) {
+                path.meter.completed(&Lineage {
+                    seq: header.seq,
+                    turn: header.turn.number().unwrap_or(0),
+                    warm_up,
+                    origin: header.origin,
+                    hops: &path.hops,
+                });
+            } else {
+                path.meter.left(1);
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The node kinds that a program knows.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    adapt::{AnyParams, AsSink, AsSource, AsTransform, Stepper, make},
+    asset::AssetRef,
+    build::Build,
+    diagnostic::Diagnostics,
+    error::BuildError,
+    file::{RawWith, params},
+    kind::{KindSpec, Kinds},
+    node::{Kind, Node, Sink, Source, Transform},
+    wiring::{Mode, Ports, Wiring},
+};
+
+/// The node kinds that a program knows, by name.
+#[derive(Default)]
+pub struct Registry {
+    kinds: BTreeMap<&'static str, Entry>,
+    absent: Vec<&'static str>,
+}
+
+/// What the registry keeps of a kind.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) spec: KindSpec,
+    pub(crate) parse: fn(&RawWith, &KindSpec) -> Result<AnyParams, Diagnostics>,
+    pub(crate) assets: fn(&AnyParams) -> Vec<AssetRef>,
+    pub(crate) make: fn(AnyParams, &mut Wiring, &mut Build<'_>) -> Result<Box<dyn Stepper>, BuildError>,
+}
+
+impl Registry {
+    /// No kinds.
+    pub fn new() -> Registry {
+        Registry::default()
+    }
+
+    /// Adds a general node.
+    pub fn node<N: Node>(&mut self) -> &mut Self {
+        let mut ports = Vec::new();
+        N::ports(&mut Ports { mode: Mode::Describe(&mut ports) });
+        let spec = KindSpec {
+            kind: N::KIND,
+            about: N::ABOUT,
+            ports,
+            params: schemars::schema_for!(N::Params),
+            heavy: N::HEAVY,
+        };
+        let entry = Entry { spec, parse: parse::<N>, assets: assets::<N>, make: make::<N> };
+        self.kinds.insert(N::KIND, entry);
+        self
+    }
+
+    /// Adds a source.
+    pub fn source<S: Source>(&mut self) -> &mut Self {
+        self.node::<AsSource<S>>()
+    }
+
+    /// Adds a transform.
+    pub fn transform<T: Transform>(&mut self) -> &mut Self {
+        self.node::<AsTransform<T>>()
+    }
+
+    /// Adds a sink.
+    pub fn sink<S: Sink>(&mut self) -> &mut Self {
+        self.node::<AsSink<S>>()
+    }
+
+    /// Says that the kinds of `domain` exist, but not in this build: the cargo feature of that name is off.
+    pub fn absent(&mut self, domain: &'static str) -> &mut Self {
+        self.absent.push(domain);
+        self
+    }
+
+    /// All kinds, by name.
+    pub fn kinds(&self) -> impl Iterator<Item = &KindSpec> {
+        self.kinds.values().map(|entry| &entry.spec)
+    }
+
+    /// The files that a node needs whose parameters are `with`.
+    ///
+    /// # Errors
+    /// What is wrong with the parameters.
+    pub fn assets(&self, kind: &str, with: &RawWith) -> Result<Vec<AssetRef>, Diagnostics> {
+        let Some(entry) = self.entry(kind) else { return Ok(Vec::new()) };
+        Ok((entry.assets)(&(entry.parse)(with, &entry.spec)?))
+    }
+
+    pub(crate) fn entry(&self, kind: &str) -> Option<&Entry> {
+        self.kinds.get(kind)
+    }
+}
+
+fn parse<N: Node>(with: &RawWith, spec: &KindSpec) -> Result<AnyParams, Diagnostics> {
+    Ok(std::sync::Arc::new(params::<N::Params>(with, spec)?))
+}
+
+fn assets<N: Kind>(any: &AnyParams) -> Vec<AssetRef> {
+    any.downcast_ref::<N::Params>().map(N::assets).unwrap_or_default()
+}
+
+impl Kinds for Registry {
+    fn get(&self, kind: &str) -> Option<&KindSpec> {
+        self.entry(kind).map(|entry| &entry.spec)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.kinds.keys().copied().collect()
+    }
+
+    fn check_params(&self, kind: &str, with: &RawWith) -> Diagnostics {
+        self.entry(kind).and_then(|entry| (entry.parse)(with, &entry.spec).err()).unwrap_or_default()
+    }
+
+    fn missing_feature(&self, kind: &str) -> Option<String> {
+        let (domain, _) = kind.split_once('/')?;
+        self.absent.iter().find(|absent| **absent == domain).map(|absent| (*absent).to_owned())
+    }
+}

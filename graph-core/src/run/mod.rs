@@ -1,0 +1,17 @@
+//! Running a checked graph, on threads or under virtual time.
+
+mod core;
+mod outcome;
+mod prepare;
+mod setup;
+mod simulate;
+mod threads;
+
+pub(crate) use self::core::RunCore;
+pub use self::{
+    core::{Event, Stopper},
+    outcome::{Failure, Note, Outcome},
+    prepare::{Prepared, prepare},
+    setup::{NotMade, StartError},
+    threads::Running,
+};

@@ -1,0 +1,271 @@
+//! From a checked plan to lanes that can be started: meters, queues and their ends, before any thread is.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::AtomicBool, mpsc::Receiver},
+};
+
+use super::{
+    core::{Event, RunCore, Stopper},
+    setup::{CrossRxSetup, LaneSetup, LocalSetup, NodeSetup},
+};
+use crate::{
+    asset::Assets,
+    bell::{Bell, Waker},
+    check::{Plan, PlanEdge},
+    diagnostic::Diagnostics,
+    edge::{EdgeState, WireTable},
+    file::{Full, QueueSpec},
+    kind::{Arity, KindSpec, Kinds, PortRole, PortSpec, Trigger},
+    measure::{EdgeMeter, EdgeSpec, PathMeter, PathSpec},
+    record::{PathEnd, Recorder},
+    registry::Registry,
+    time::Clock,
+    trail::Trails,
+    wire_port::{WireInput, WireOutput},
+};
+
+/// A graph whose nodes are not made yet, but all else is.
+pub struct Prepared {
+    pub(crate) lanes: Vec<LaneSetup>,
+    pub(crate) run: Arc<RunCore>,
+    pub(crate) edges: Vec<Arc<EdgeMeter>>,
+    pub(crate) paths: Vec<Arc<PathMeter>>,
+    pub(crate) assets: Arc<dyn Assets>,
+    pub(crate) events: Receiver<Event>,
+}
+
+impl Prepared {
+    /// Ends the run once it has started.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.run.clone())
+    }
+}
+
+/// Makes all of a run but its nodes.
+///
+/// # Errors
+/// What is wrong with the parameters of nodes.
+pub fn prepare(
+    plan: &Plan,
+    registry: &Registry,
+    assets: Arc<dyn Assets>,
+    clock: Clock,
+) -> Result<Prepared, Diagnostics> {
+    let wiring = Preparation::new(plan, registry, clock);
+    let lanes = wiring.lanes()?;
+    let Preparation { run, edges, paths, events, .. } = wiring;
+    Ok(Prepared { lanes, run, edges, paths, assets, events })
+}
+
+struct Preparation<'a> {
+    plan: &'a Plan,
+    registry: &'a Registry,
+    run: Arc<RunCore>,
+    events: Receiver<Event>,
+    bells: Vec<Arc<Bell>>,
+    /// Where each node of the plan is in its lane.
+    places: Vec<usize>,
+    edges: Vec<Arc<EdgeMeter>>,
+    paths: Vec<Arc<PathMeter>>,
+    /// Place in trails of each edge that a path crosses.
+    tracked: HashMap<usize, usize>,
+    /// Nodes that may originate data, by their place among the rings of trails.
+    origins: Vec<usize>,
+}
+
+impl<'a> Preparation<'a> {
+    fn new(plan: &'a Plan, registry: &'a Registry, clock: Clock) -> Self {
+        let mut places = vec![0; plan.nodes.len()];
+        let bells: Vec<_> = plan.lanes.iter().map(|lane| Arc::new(Bell::new(lane.nodes.len()))).collect();
+        for lane in &plan.lanes {
+            for (place, node) in by_distance(plan, &lane.nodes).into_iter().enumerate() {
+                places[node] = place;
+            }
+        }
+        let mut tracked = HashMap::new();
+        for &edge in plan.paths.iter().flat_map(|path| &path.edges) {
+            let next = tracked.len();
+            tracked.entry(edge).or_insert(next);
+        }
+        let queued_input = |edge: &usize| !plan.edges[*edge].wire;
+        let origins: Vec<usize> =
+            (0..plan.nodes.len()).filter(|&node| !plan.nodes[node].inputs.iter().any(queued_input)).collect();
+        let trails = Trails::new(tracked.len(), origins.len());
+        let (run, events) = RunCore::new(clock, trails, bells.clone(), plan.warm_up);
+        let edges = plan.edges.iter().map(|edge| Arc::new(edge_meter(plan, registry, edge))).collect();
+        let paths = plan.paths.iter().map(|path| {
+            Arc::new(PathMeter::new(&PathSpec {
+                budget: &path.budget,
+                edges: path.edges.len(),
+                many: path.many,
+                packets: path.packets,
+                all: false,
+            }))
+        });
+        let paths = paths.collect();
+        Preparation {
+            plan,
+            registry,
+            run: Arc::new(run),
+            events,
+            bells,
+            places,
+            edges,
+            paths,
+            tracked,
+            origins,
+        }
+    }
+
+    fn lanes(&self) -> Result<Vec<LaneSetup>, Diagnostics> {
+        let mut nodes = self.nodes()?;
+        let mut locals: Vec<Vec<LocalSetup>> = self.plan.lanes.iter().map(|_| Vec::new()).collect();
+        for (index, edge) in self.plan.edges.iter().enumerate() {
+            self.connect(index, edge, &mut nodes, &mut locals);
+        }
+        let lanes = self.plan.lanes.iter().zip(locals).enumerate().map(|(index, (lane, locals))| LaneSetup {
+            name: lane.name.clone(),
+            spec: lane.spec.clone(),
+            bell: self.bells[index].clone(),
+            nodes: by_distance(self.plan, &lane.nodes)
+                .into_iter()
+                .map(|node| nodes[node].take().expect("a node is in one lane"))
+                .collect(),
+            locals,
+        });
+        Ok(lanes.collect())
+    }
+
+    fn nodes(&self) -> Result<Vec<Option<NodeSetup>>, Diagnostics> {
+        let mut wrong = Diagnostics::default();
+        let mut nodes = Vec::new();
+        for (index, node) in self.plan.nodes.iter().enumerate() {
+            let entry = self.registry.entry(&node.kind).expect("the check found the kind");
+            let params = match (entry.parse)(&node.with, &entry.spec) {
+                Ok(params) => params,
+                Err(diagnostics) => {
+                    wrong.extend(diagnostics);
+                    continue;
+                }
+            };
+            let ring = self.origins.iter().position(|&origin| origin == index);
+            nodes.push(Some(NodeSetup {
+                id: node.id.as_str().into(),
+                entry: entry.clone(),
+                params,
+                on_error: node.on_error,
+                ring: ring.map(|ring| self.run.trails.ring(ring)),
+                rx: Vec::new(),
+                tx: Vec::new(),
+                done: None,
+                wire_tx: Vec::new(),
+                wire_rx: Vec::new(),
+            }));
+        }
+        if wrong.is_empty() { Ok(nodes) } else { Err(wrong) }
+    }
+
+    fn connect(
+        &self,
+        index: usize,
+        edge: &PlanEdge,
+        nodes: &mut [Option<NodeSetup>],
+        locals: &mut [Vec<LocalSetup>],
+    ) {
+        let recorder = self.recorder(index);
+        let from = edge.from.node;
+        let from_port = port(self.plan, self.registry, from, edge.from.port);
+        let Some(to) = &edge.to else {
+            node(nodes, from).done = Some(recorder);
+            return;
+        };
+        let to_port = port(self.plan, self.registry, to.node, to.port);
+        if edge.wire {
+            let table = Arc::new(WireTable::default());
+            let closed = Arc::new(AtomicBool::new(false));
+            let output = WireOutput {
+                table: table.clone(),
+                meter: self.edges[index].clone(),
+                closed: closed.clone(),
+                consumer: self.waker(to.node),
+            };
+            node(nodes, from).wire_tx.push((from_port.name, output));
+            node(nodes, to.node).wire_rx.push((to_port.name, WireInput { table, closed, recorder }));
+            return;
+        }
+        let queue = queue(edge.queue, to_port);
+        let meter = self.edges[index].clone();
+        let state =
+            Arc::new(EdgeState::new(meter, queue, self.run.clone(), self.waker(from), self.waker(to.node)));
+        if edge.crosses {
+            let (tx, rx) = (from_port.link.cross)(state);
+            node(nodes, from).tx.push((from_port.name, tx));
+            let setup = CrossRxSetup { port: to_port.name, end: rx, recorder, feedback: edge.feedback };
+            node(nodes, to.node).rx.push(setup);
+        } else {
+            locals[self.plan.nodes[from].lane].push(LocalSetup {
+                state,
+                link: from_port.link.local,
+                from: (self.places[from], from_port.name),
+                to: (self.places[to.node], to_port.name),
+                recorder,
+                feedback: edge.feedback,
+            });
+        }
+    }
+
+    fn recorder(&self, edge: usize) -> Recorder {
+        let ending = self.plan.paths.iter().zip(&self.paths);
+        let ending =
+            ending.filter(|(path, _)| path.edges.last() == Some(&edge)).map(|(path, meter)| PathEnd {
+                edges: path.edges.iter().map(|edge| self.tracked[edge]).collect(),
+                meter: meter.clone(),
+                hops: Vec::with_capacity(path.edges.len()),
+            });
+        let tracked = self.tracked.get(&edge).copied();
+        Recorder::new(self.edges[edge].clone(), self.run.clone(), tracked, ending.collect())
+    }
+
+    fn waker(&self, node: usize) -> Waker {
+        Waker::new(self.bells[self.plan.nodes[node].lane].clone(), self.places[node])
+    }
+}
+
+/// The nodes of a lane, nearest to a sink first; of equals the one further down the graph.
+fn by_distance(plan: &Plan, nodes: &[usize]) -> Vec<usize> {
+    let mut order: Vec<usize> =
+        plan.order.iter().rev().copied().filter(|node| nodes.contains(node)).collect();
+    order.sort_by_key(|&node| plan.nodes[node].to_sink);
+    order
+}
+
+/// A latch keeps the newest, whatever the file says of the queue before it.
+fn queue(queue: QueueSpec, to: &PortSpec) -> QueueSpec {
+    match to.role {
+        PortRole::Input { trigger: Trigger::Latch, .. } => QueueSpec { full: Full::DropOldest, ..queue },
+        _ => queue,
+    }
+}
+
+fn edge_meter(plan: &Plan, registry: &Registry, edge: &PlanEdge) -> EdgeMeter {
+    EdgeMeter::new(&EdgeSpec {
+        budget: &edge.budget,
+        many: is_many(plan, registry, edge),
+        queued: edge.crosses || edge.wire,
+        all: edge.measure_all,
+    })
+}
+
+fn is_many(plan: &Plan, registry: &Registry, edge: &PlanEdge) -> bool {
+    port(plan, registry, edge.from.node, edge.from.port).role == PortRole::Output { arity: Arity::Many }
+}
+
+fn port<'a>(plan: &Plan, registry: &'a Registry, node: usize, port: usize) -> &'a PortSpec {
+    let kind: &KindSpec = registry.get(&plan.nodes[node].kind).expect("the check found the kind");
+    &kind.ports[port]
+}
+
+fn node(nodes: &mut [Option<NodeSetup>], index: usize) -> &mut NodeSetup {
+    nodes[index].as_mut().expect("nodes are taken after all edges are connected")
+}

@@ -1,0 +1,393 @@
+//! For tests: one node alone, or a whole graph, under virtual time.
+//!
+//! ```
+//! # use graph_core::{Build, BuildError, Cx, Kind, NodeError, Transform, payload};
+//! # #[derive(Clone, Debug, PartialEq)] struct Level(i32);
+//! # payload!(Level, "level");
+//! # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Nothing {}
+//! struct Double;
+//!
+//! impl Kind for Double {
+//!     const KIND: &'static str = "example/double";
+//!     const ABOUT: &'static str = "Twice the level.";
+//!     type Params = Nothing;
+//!     fn new(_: &Nothing, _: &mut Build<'_>) -> Result<Self, BuildError> {
+//!         Ok(Double)
+//!     }
+//! }
+//!
+//! impl Transform for Double {
+//!     type In = Level;
+//!     type Out = Level;
+//!     fn process(&mut self, level: Level, cx: &mut Cx<'_, '_, Level>) -> Result<(), NodeError> {
+//!         cx.emit(Level(level.0 * 2));
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let mut alone = graph_core::testing::transform::<Double>(Nothing {}).expect("made");
+//! alone.feed("in", Level(21));
+//! assert_eq!(alone.out::<Level>("out"), [Level(42)]);
+//! ```
+
+use std::{
+    any::{Any, type_name},
+    collections::HashMap,
+    path::Path,
+    rc::Rc,
+    sync::{Arc, mpsc::Receiver},
+};
+
+use crate::{
+    adapt::{AsSink, AsSource, AsTransform},
+    asset::{Assets, NoAssets},
+    bell::{Bell, Waker},
+    budget::Budget,
+    check::{Plan, check},
+    edge::{EdgeState, Rx, Tx},
+    error::BuildError,
+    file::{Capacity, Files, OnError, QueueSpec, WarmUp, load},
+    kind::{PortRole, PortSpec},
+    lane::{Lane, LaneCore, Marks, Progress, Slot},
+    measure::{EdgeMeter, EdgeSpec, PathMeter},
+    node::{Node, Sink, Source, Transform},
+    packet::{Cause, Header, Packet},
+    payload::Payload,
+    record::Recorder,
+    registry::Registry,
+    run::{Event, Failure, Note, Outcome, RunCore, prepare},
+    time::{Clock, Nanos, Stamp},
+    trail::Trails,
+    turn::Turn,
+    wiring::{Mode, Ports, RxEnd, Wiring},
+};
+
+/// What waits at most on each port of a node alone.
+const QUEUED: usize = 4096;
+
+/// One node alone, under virtual time. Everything that can happen at the present time has happened when a method
+/// returns.
+pub struct Alone {
+    lane: Lane,
+    run: Arc<RunCore>,
+    feeds: HashMap<&'static str, Feed>,
+    outs: HashMap<&'static str, Box<dyn Any>>,
+    done: Arc<EdgeMeter>,
+    events: Receiver<Event>,
+    seq: u64,
+}
+
+struct Feed {
+    tx: Box<dyn Any>,
+    state: Arc<EdgeState>,
+}
+
+/// A [`Transform`] alone.
+///
+/// # Errors
+/// Why it could not be made.
+pub fn transform<T: Transform>(params: T::Params) -> Result<Alone, BuildError> {
+    node::<AsTransform<T>>(params)
+}
+
+/// A [`Source`] alone.
+///
+/// # Errors
+/// Why it could not be made.
+pub fn source<T: Source>(params: T::Params) -> Result<Alone, BuildError> {
+    node::<AsSource<T>>(params)
+}
+
+/// A [`Sink`] alone.
+///
+/// # Errors
+/// Why it could not be made.
+pub fn sink<T: Sink>(params: T::Params) -> Result<Alone, BuildError> {
+    node::<AsSink<T>>(params)
+}
+
+/// A [`Node`] alone.
+///
+/// # Errors
+/// Why it could not be made.
+pub fn node<N: Node>(params: N::Params) -> Result<Alone, BuildError> {
+    node_with::<N>(params, Arc::new(NoAssets))
+}
+
+/// A [`Node`] alone that finds its files in `assets`.
+///
+/// # Errors
+/// Why it could not be made.
+pub fn node_with<N: Node>(params: N::Params, assets: Arc<dyn Assets>) -> Result<Alone, BuildError> {
+    let mut ports = Vec::new();
+    N::ports(&mut Ports { mode: Mode::Describe(&mut ports) });
+    Alone::new(&ports, assets, |wiring, build| crate::adapt::make::<N>(Arc::new(params), wiring, build))
+}
+
+impl Alone {
+    fn new(
+        ports: &[PortSpec],
+        assets: Arc<dyn Assets>,
+        make: impl FnOnce(
+            &mut Wiring,
+            &mut crate::Build<'_>,
+        ) -> Result<Box<dyn crate::adapt::Stepper>, BuildError>,
+    ) -> Result<Alone, BuildError> {
+        let bell = Arc::new(Bell::new(1));
+        let (run, events) =
+            RunCore::new(Clock::new_virtual(), Trails::new(0, 0), vec![bell.clone()], WarmUp::None);
+        let run = Arc::new(run);
+        // The node, and whoever feeds it and takes from it.
+        let marks = Rc::new(Marks::new(2));
+        let waker = || Waker::new(bell.clone(), 0);
+        let queue = QueueSpec { capacity: Capacity::Packets(QUEUED), ..QueueSpec::default() };
+        let state = || Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker()));
+        let recorder = |meter| Recorder::new(meter, run.clone(), None, Vec::new());
+        let done = meter();
+        let mut wiring = Wiring { done: Some(recorder(done.clone())), ..Wiring::default() };
+        let (mut feeds, mut outs) = (HashMap::new(), HashMap::new());
+        for port in ports.iter().filter(|port| !port.wire) {
+            let state = state();
+            match port.role {
+                PortRole::Input { .. } => {
+                    let recorder = recorder(state.meter.clone());
+                    let (tx, rx) = (port.link.local)(state.clone(), marks.clone(), 1, 0);
+                    feeds.insert(port.name, Feed { tx, state });
+                    wiring.rx.push(RxEnd { port: port.name, end: rx, recorder, feedback: false });
+                }
+                PortRole::Output { .. } => {
+                    let (tx, rx) = (port.link.local)(state, marks.clone(), 0, 1);
+                    outs.insert(port.name, rx);
+                    wiring.tx.push((port.name, tx));
+                }
+                PortRole::Done => {}
+            }
+        }
+        let core = LaneCore::new(run.clone(), marks.clone(), bell.clone(), vec!["node".into()]);
+        let mut sleep = crate::wait::Sleep::default();
+        let mut build = crate::Build { core: &core, node: 0, assets: &*assets, sleep: &mut sleep };
+        let stepper = make(&mut wiring, &mut build)?;
+        let slot = Slot::new(stepper, wiring.inputs, wiring.outputs, wiring.wires, OnError::Fail);
+        let mut alone = Alone {
+            lane: Lane::new(core, vec![slot], assets, sleep),
+            run,
+            feeds,
+            outs,
+            done,
+            events,
+            seq: 0,
+        };
+        alone.settle();
+        Ok(alone)
+    }
+
+    /// Gives the node a packet that came to exist now.
+    ///
+    /// # Panics
+    /// Without such an input, and with another payload than the input takes.
+    pub fn feed<T: Payload>(&mut self, port: &str, payload: T) {
+        let now = self.now();
+        self.feed_as(port, Cause::from_origin(now), payload);
+    }
+
+    /// Gives the node a packet with the origin and turn of `cause`, sent now.
+    ///
+    /// # Panics
+    /// Without such an input, and with another payload than the input takes.
+    pub fn feed_as<T: Payload>(&mut self, port: &str, cause: Cause, payload: T) {
+        let now = self.now();
+        let header = Header {
+            seq: self.seq,
+            origin: cause.origin,
+            began: cause.origin,
+            sent: now,
+            turn: cause.turn,
+            first: true,
+            ..Header::default()
+        };
+        self.seq += 1;
+        let feed = self.feeds.get_mut(port).unwrap_or_else(|| panic!("the node has no input {port}"));
+        let Some(Tx::Local(edge)) = feed.tx.downcast_ref::<Tx<T>>() else {
+            panic!("the input {port} does not take {}", type_name::<T>());
+        };
+        edge.push(Packet { header, payload }, now);
+        edge.commit(now);
+        self.settle();
+    }
+
+    /// Ends an input.
+    ///
+    /// # Panics
+    /// Without such an input.
+    pub fn end(&mut self, port: &str) {
+        self.feeds.get(port).unwrap_or_else(|| panic!("the node has no input {port}")).state.close();
+        self.settle();
+    }
+
+    /// Ends a source as a stop of the run does.
+    pub fn stop(&mut self) {
+        self.run.stop();
+        self.settle();
+    }
+
+    /// Lets time pass, timer by timer.
+    pub fn advance(&mut self, time: Nanos) {
+        let end = self.now() + time;
+        while let Progress::Idle(next) = self.lane.turn() {
+            if next > end {
+                break;
+            }
+            self.run.clock.advance_to(next);
+            self.settle();
+        }
+        self.run.clock.advance_to(end);
+        self.settle();
+    }
+
+    /// What the node has emitted since this was last asked.
+    ///
+    /// # Panics
+    /// Without such an output, and with another payload than the output gives.
+    pub fn out<T: Payload>(&mut self, port: &str) -> Vec<T> {
+        self.packets(port).into_iter().map(|packet| packet.payload).collect()
+    }
+
+    /// As [`Alone::out`], with the headers.
+    ///
+    /// # Panics
+    /// Without such an output, and with another payload than the output gives.
+    pub fn packets<T: Payload>(&mut self, port: &str) -> Vec<Packet<T>> {
+        let out = self.outs.get_mut(port).unwrap_or_else(|| panic!("the node has no output {port}"));
+        let Some(rx) = out.downcast_mut::<Rx<T>>() else {
+            panic!("the output {port} does not give {}", type_name::<T>());
+        };
+        let packets = std::iter::from_fn(|| rx.pop()).collect();
+        self.settle();
+        packets
+    }
+
+    /// The meter of a sink's own edge.
+    pub fn done(&self) -> &EdgeMeter {
+        &self.done
+    }
+
+    /// The virtual time.
+    pub fn now(&self) -> Stamp {
+        self.run.clock.now()
+    }
+
+    /// Begins an interaction.
+    pub fn open_turn(&self) -> Turn {
+        self.run.turns.open()
+    }
+
+    /// Makes a turn void.
+    pub fn cancel(&mut self, turn: Turn) {
+        self.run.cancel(turn, self.now());
+        self.settle();
+    }
+
+    /// Whether the node has ended.
+    pub fn has_ended(&self) -> bool {
+        self.lane.open_nodes().next().is_none()
+    }
+
+    /// How the node failed.
+    pub fn failures(&self) -> Vec<Failure> {
+        self.run.failures()
+    }
+
+    /// What the node counted.
+    pub fn notes(&self) -> Vec<Note> {
+        self.run.notes()
+    }
+
+    /// What the node told since this was last asked: label and words.
+    pub fn told(&self) -> Vec<(&'static str, String)> {
+        let told = self.events.try_iter().filter_map(|event| match event {
+            Event::Told { label, text, .. } => Some((label, text)),
+            Event::Failed(_) => None,
+        });
+        told.collect()
+    }
+
+    fn settle(&mut self) {
+        self.lane.look_at_clock();
+        while self.lane.turn() == Progress::Stepped {
+            self.lane.look_at_clock();
+        }
+    }
+}
+
+fn meter() -> Arc<EdgeMeter> {
+    let spec = EdgeSpec { budget: &Budget::default(), many: false, queued: true, all: true };
+    Arc::new(EdgeMeter::new(&spec))
+}
+
+/// A graph that has run under virtual time.
+pub struct Simulated {
+    /// What was run.
+    pub plan: Plan,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+impl Simulated {
+    /// The meter of the edge of that name: `a.out -> b.in`, or `b.done`.
+    ///
+    /// # Panics
+    /// Without such an edge.
+    pub fn edge(&self, name: &str) -> &EdgeMeter {
+        let edge = self.plan.edges.iter().position(|edge| edge.name() == name);
+        &self.outcome.edges[edge.unwrap_or_else(|| panic!("no edge {name}"))]
+    }
+
+    /// The meter of the path of that name.
+    ///
+    /// # Panics
+    /// Without such a path.
+    pub fn path(&self, name: &str) -> &PathMeter {
+        let path = self.plan.paths.iter().position(|path| path.name == name);
+        &self.outcome.paths[path.unwrap_or_else(|| panic!("no path {name}"))]
+    }
+}
+
+/// Checks the graph that `text` states.
+///
+/// # Panics
+/// With all that is wrong with it.
+pub fn plan(text: &str, registry: &Registry) -> Plan {
+    let name = Path::new("test.ron");
+    let (graph, mut diagnostics) = load(&OneFile(text), name, &[], registry);
+    let plan = graph.and_then(|graph| {
+        let (plan, found) = check(&graph, registry);
+        diagnostics.extend(found);
+        plan
+    });
+    plan.unwrap_or_else(|| panic!("{diagnostics}\n{text}"))
+}
+
+/// Runs the graph that `text` states under virtual time, for at most an hour of it.
+///
+/// # Panics
+/// With all that is wrong with the graph, and with why a node could not be made.
+pub fn simulate(text: &str, registry: &Registry) -> Simulated {
+    let plan = plan(text, registry);
+    let prepared = match prepare(&plan, registry, Arc::new(NoAssets), Clock::new_virtual()) {
+        Ok(prepared) => prepared,
+        Err(diagnostics) => panic!("{diagnostics}"),
+    };
+    match prepared.simulate(Nanos::from_secs(3600)) {
+        Ok(outcome) => Simulated { plan, outcome },
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A file system with the text under every name.
+struct OneFile<'a>(&'a str);
+
+impl Files for OneFile<'_> {
+    fn read(&self, _: &Path) -> std::io::Result<Vec<u8>> {
+        Ok(self.0.as_bytes().to_vec())
+    }
+}

@@ -1,0 +1,221 @@
+//! Stamps, durations and the clock they come from.
+//!
+//! Logic never reads a clock: it is handed a [`Stamp`]. Whoever runs the logic reads a [`Clock`], real or virtual.
+
+use std::{
+    fmt,
+    ops::{Add, AddAssign, Sub},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// A length of time in whole nanoseconds, never negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// No time at all.
+    pub const ZERO: Nanos = Nanos(0);
+    /// Longer than any run.
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    /// So many microseconds.
+    pub const fn from_micros(micros: u64) -> Nanos {
+        Nanos(micros * 1_000)
+    }
+
+    /// So many milliseconds.
+    pub const fn from_millis(millis: u64) -> Nanos {
+        Nanos(millis * 1_000_000)
+    }
+
+    /// So many seconds.
+    pub const fn from_secs(secs: u64) -> Nanos {
+        Nanos(secs * 1_000_000_000)
+    }
+
+    /// In milliseconds, for arithmetic that ends on a screen.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// The difference, or zero where `other` is longer.
+    pub fn saturating_sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        *self = *self + other;
+    }
+}
+
+impl From<Duration> for Nanos {
+    fn from(duration: Duration) -> Nanos {
+        Nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(nanos: Nanos) -> Duration {
+        Duration::from_nanos(nanos.0)
+    }
+}
+
+/// With a unit that suits the size: `82 ns`, `1.5 ms`, `2.70 s`.
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.0 {
+            0..1_000 => return f.pad(&format!("{} ns", self.0)),
+            1_000..1_000_000 => (self.0 as f64 / 1e3, "us"),
+            1_000_000..1_000_000_000 => (self.0 as f64 / 1e6, "ms"),
+            _ => (self.0 as f64 / 1e9, "s"),
+        };
+        let decimals = match value {
+            v if v < 9.995 => 2,
+            v if v < 99.95 => 1,
+            _ => 0,
+        };
+        let text = format!("{value:.decimals$}");
+        let short = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+        f.pad(&format!("{short} {unit}"))
+    }
+}
+
+/// A point in time: nanoseconds on the run's [`Clock`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stamp(pub u64);
+
+impl Stamp {
+    /// Before every other stamp.
+    pub const ZERO: Stamp = Stamp(0);
+    /// After every other stamp.
+    pub const MAX: Stamp = Stamp(u64::MAX);
+
+    /// Time since `earlier`; `None` where `earlier` is in truth the later one, which is counted, never clamped.
+    #[inline]
+    pub fn since(self, earlier: Stamp) -> Option<Nanos> {
+        self.0.checked_sub(earlier.0).map(Nanos)
+    }
+}
+
+impl Add<Nanos> for Stamp {
+    type Output = Stamp;
+
+    #[inline]
+    fn add(self, nanos: Nanos) -> Stamp {
+        Stamp(self.0.saturating_add(nanos.0))
+    }
+}
+
+impl Sub<Nanos> for Stamp {
+    type Output = Stamp;
+
+    #[inline]
+    fn sub(self, nanos: Nanos) -> Stamp {
+        Stamp(self.0.saturating_sub(nanos.0))
+    }
+}
+
+/// Where stamps come from. A clone shows the same time.
+#[derive(Clone, Debug)]
+pub struct Clock(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Monotonic,
+    Virtual(Arc<AtomicU64>),
+}
+
+impl Clock {
+    /// CLOCK_MONOTONIC: ordered between threads, comparable with stamps of the kernel and of evdev.
+    pub fn monotonic() -> Clock {
+        Clock(Kind::Monotonic)
+    }
+
+    /// A clock that moves only when told, for tests and simulation. It starts at one second, so that a stamp of zero
+    /// is never a time.
+    pub fn new_virtual() -> Clock {
+        Clock(Kind::Virtual(Arc::new(AtomicU64::new(1_000_000_000))))
+    }
+
+    /// The time now.
+    #[inline]
+    pub fn now(&self) -> Stamp {
+        match &self.0 {
+            Kind::Monotonic => {
+                let now = clock_gettime(ClockId::Monotonic);
+                Stamp(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+            }
+            Kind::Virtual(now) => Stamp(now.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Whether time moves only when told.
+    pub fn is_virtual(&self) -> bool {
+        matches!(self.0, Kind::Virtual(_))
+    }
+
+    /// Moves a virtual clock forward: a node under test says so that its work took time. On the real clock it does
+    /// nothing, since real work takes its time by itself.
+    pub fn advance(&self, nanos: Nanos) {
+        if let Kind::Virtual(now) = &self.0 {
+            now.fetch_add(nanos.0, Ordering::Relaxed);
+        }
+    }
+
+    /// Moves a virtual clock to `stamp` unless it is there already.
+    pub(crate) fn advance_to(&self, stamp: Stamp) {
+        if let Kind::Virtual(now) = &self.0 {
+            now.fetch_max(stamp.0, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_print_with_a_unit_that_suits_their_size() {
+        for (nanos, text) in [
+            (0, "0 ns"),
+            (82, "82 ns"),
+            (1_500, "1.5 us"),
+            (5_000_000, "5 ms"),
+            (16_667_000, "16.7 ms"),
+            (335_000_000, "335 ms"),
+            (2_704_000_000, "2.7 s"),
+        ] {
+            assert_eq!(Nanos(nanos).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_stop_before_its_start_is_no_duration() {
+        assert_eq!(Stamp(5).since(Stamp(7)), None);
+        assert_eq!(Stamp(7).since(Stamp(5)), Some(Nanos(2)));
+    }
+
+    #[test]
+    fn a_virtual_clock_moves_only_when_told() {
+        let clock = Clock::new_virtual();
+        let before = clock.now();
+        clock.advance(Nanos(7));
+        assert_eq!(clock.now().since(before), Some(Nanos(7)));
+    }
+}

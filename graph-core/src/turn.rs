@@ -1,0 +1,174 @@
+//! Turns: one interaction each, and the unit of cancellation.
+//!
+//! Cancelling is out of band: it takes effect at once wherever packets of the turn are queued, since every taker asks
+//! [`Turns::is_cancelled`], which is one relaxed load.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::time::{Nanos, Stamp};
+
+/// One interaction: one utterance, one query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Turn {
+    slot: u32,
+    generation: u32,
+}
+
+impl Turn {
+    /// No turn: such packets are never cancelled.
+    pub const NONE: Turn = Turn { slot: 0, generation: 0 };
+
+    /// The turns of a run count from 1; `None` outside a turn.
+    pub fn number(self) -> Option<u64> {
+        let round = u64::from(self.generation).checked_sub(1)?;
+        Some(round * SLOTS as u64 + u64::from(self.slot) + 1)
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> Turn {
+        Turn { slot: bits as u32, generation: (bits >> 32) as u32 }
+    }
+
+    pub(crate) fn to_bits(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.slot)
+    }
+}
+
+/// Turns alive at the same time; an older one has ended long before its slot comes round again.
+const SLOTS: usize = 256;
+
+#[derive(Debug, Default)]
+struct Slot {
+    /// The newest cancelled generation.
+    cancelled: AtomicU32,
+    cancelled_at: AtomicU64,
+    /// The newest generation that reached a sink.
+    answered: AtomicU32,
+    last_effect: AtomicU64,
+}
+
+/// The turns of a run.
+#[derive(Debug)]
+pub struct Turns {
+    opened: AtomicU64,
+    answered: AtomicU64,
+    slots: Box<[Slot]>,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Turns {
+            opened: AtomicU64::new(0),
+            answered: AtomicU64::new(0),
+            slots: (0..SLOTS).map(|_| Slot::default()).collect(),
+        }
+    }
+}
+
+impl Turns {
+    /// Begins an interaction.
+    pub fn open(&self) -> Turn {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        Turn { slot: (number % SLOTS as u64) as u32, generation: (number / SLOTS as u64) as u32 + 1 }
+    }
+
+    /// Turns begun so far.
+    pub fn opened(&self) -> u64 {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    /// Turns that had an effect at a sink so far.
+    pub fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
+    }
+
+    /// Whether packets of `turn` are void.
+    #[inline]
+    pub fn is_cancelled(&self, turn: Turn) -> bool {
+        turn.generation != 0
+            && self.slots[turn.slot as usize].cancelled.load(Ordering::Relaxed) >= turn.generation
+    }
+
+    /// Makes `turn` void from now on. Returns whether it was not void before.
+    pub(crate) fn cancel(&self, turn: Turn, now: Stamp) -> bool {
+        if turn == Turn::NONE {
+            return false;
+        }
+        let slot = &self.slots[turn.slot as usize];
+        let news = slot.cancelled.fetch_max(turn.generation, Ordering::AcqRel) < turn.generation;
+        if news {
+            slot.cancelled_at.store(now.0, Ordering::Release);
+            slot.last_effect.store(0, Ordering::Release);
+        }
+        news
+    }
+
+    /// A sink had an effect in the name of `turn`.
+    pub(crate) fn effect(&self, turn: Turn, now: Stamp) {
+        if turn == Turn::NONE {
+            return;
+        }
+        let slot = &self.slots[turn.slot as usize];
+        if slot.answered.fetch_max(turn.generation, Ordering::Relaxed) < turn.generation {
+            self.answered.fetch_add(1, Ordering::Relaxed);
+        }
+        if self.is_cancelled(turn) {
+            slot.last_effect.fetch_max(now.0, Ordering::Relaxed);
+        }
+    }
+
+    /// For each of the last turns that were cancelled: its number, and the time from the cancel to its last effect
+    /// at a sink; zero where none came after it.
+    pub fn cancelled(&self) -> Vec<(u64, Nanos)> {
+        let mut turns: Vec<_> = self
+            .slots
+            .iter()
+            .enumerate()
+            .filter_map(|(slot, state)| {
+                let generation = state.cancelled.load(Ordering::Acquire);
+                let number = Turn { slot: slot as u32, generation }.number()?;
+                let at = state.cancelled_at.load(Ordering::Acquire);
+                Some((number, Nanos(state.last_effect.load(Ordering::Acquire).saturating_sub(at))))
+            })
+            .collect();
+        turns.sort_unstable();
+        turns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_void_from_its_cancel_on_and_its_neighbours_are_not() {
+        let turns = Turns::default();
+        let (first, second) = (turns.open(), turns.open());
+        assert!(turns.cancel(first, Stamp(5)));
+        assert!(!turns.cancel(first, Stamp(6)), "a second cancel changes nothing");
+        assert!(turns.is_cancelled(first) && !turns.is_cancelled(second));
+        assert!(!turns.is_cancelled(Turn::NONE) && !turns.cancel(Turn::NONE, Stamp(7)));
+    }
+
+    #[test]
+    fn a_slot_that_comes_round_again_starts_afresh() {
+        let turns = Turns::default();
+        let first = turns.open();
+        turns.cancel(first, Stamp(5));
+        let later = (0..SLOTS).map(|_| turns.open()).last().expect("slots");
+        assert_eq!((later.slot, later.generation), (first.slot, first.generation + 1));
+        assert!(!turns.is_cancelled(later));
+        assert_eq!((first.number(), later.number()), (Some(1), Some(SLOTS as u64 + 1)));
+    }
+
+    #[test]
+    fn the_time_from_cancel_to_the_last_effect_is_kept() {
+        let turns = Turns::default();
+        let turn = turns.open();
+        turns.effect(turn, Stamp(3));
+        turns.cancel(turn, Stamp(10));
+        assert_eq!(turns.cancelled(), [(1, Nanos(0))]);
+        turns.effect(turn, Stamp(14));
+        assert_eq!(turns.cancelled(), [(1, Nanos(4))]);
+        assert_eq!(turns.answered(), 1);
+    }
+}

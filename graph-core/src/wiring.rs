@@ -1,0 +1,297 @@
+//! How a node's ports come to be: described for its kind, or bound to the edges of one node.
+
+use std::{any::Any, cell::RefCell, rc::Rc, sync::atomic::Ordering};
+
+use crate::{
+    edge::{CrossRx, CrossTx, Rx, Tx},
+    kind::{Arity, PortRole, PortSpec, Trigger},
+    payload::Payload,
+    port::{Done, Emitter, In, Input, Latch, Out, Output},
+    record::Recorder,
+    time::Stamp,
+    trail::TrailRing,
+    wire_port::{WireIn, WireInput, WireOut, WireOutput},
+};
+
+/// Declares a node's ports; see [`Node::ports`](crate::Node::ports).
+///
+/// Names are unique within a node. An edge may name the node alone where it has one input, or one output.
+pub struct Ports<'a> {
+    pub(crate) mode: Mode<'a>,
+}
+
+pub(crate) enum Mode<'a> {
+    Describe(&'a mut Vec<PortSpec>),
+    Bind(&'a mut Wiring),
+}
+
+/// A node's ends of edges, before it has taken them, and what the lane sees of its ports afterwards.
+#[derive(Default)]
+pub(crate) struct Wiring {
+    pub(crate) rx: Vec<RxEnd>,
+    pub(crate) tx: Vec<(&'static str, Box<dyn Any>)>,
+    pub(crate) done: Option<Recorder>,
+    pub(crate) wire_tx: Vec<(&'static str, WireOutput)>,
+    pub(crate) wire_rx: Vec<(&'static str, WireInput)>,
+    /// Where the node opens trails, if it may originate data.
+    pub(crate) ring: Option<Rc<RefCell<TrailRing>>>,
+    pub(crate) inputs: Vec<Rc<dyn InputView>>,
+    pub(crate) outputs: Vec<Rc<dyn OutputView>>,
+    pub(crate) wires: Vec<Rc<WireInput>>,
+}
+
+/// The consumer's end of an edge, its type not known yet.
+pub(crate) struct RxEnd {
+    pub(crate) port: &'static str,
+    /// An `Rx<T>` or a `CrossRx<T>`.
+    pub(crate) end: Box<dyn Any>,
+    pub(crate) recorder: Recorder,
+    pub(crate) feedback: bool,
+}
+
+/// What the lane sees of an input.
+pub(crate) trait InputView {
+    fn has_packet(&self) -> bool;
+    fn is_ended(&self) -> bool;
+    fn role(&self) -> Trigger;
+    fn is_feedback(&self) -> bool;
+    /// Takes no more. What is queued is left.
+    fn leave(&self);
+}
+
+/// What the lane sees of an output.
+pub(crate) trait OutputView {
+    /// Whether a burst fits on every edge that blocks.
+    fn has_room(&self, now: Stamp) -> bool;
+    /// The step that emitted ended at `now`.
+    fn commit(&self, now: Stamp);
+    /// Hands over what is still here. Returns whether nothing is.
+    fn flush(&self) -> bool;
+    /// End of stream.
+    fn close(&self);
+}
+
+impl Ports<'_> {
+    /// An input whose packets make the node step. A graph without an edge here is refused.
+    pub fn input<T: Payload>(&mut self, name: &'static str, about: &'static str) -> In<T> {
+        self.any_input(name, about, Trigger::Trigger, true)
+    }
+
+    /// As [`Ports::input`], but may be left without an edge.
+    pub fn optional_input<T: Payload>(&mut self, name: &'static str, about: &'static str) -> In<T> {
+        self.any_input(name, about, Trigger::Trigger, false)
+    }
+
+    /// An optional input that is served first: a node with a packet here steps before the others of its lane, and
+    /// should take from here before it takes elsewhere.
+    pub fn control<T: Payload>(&mut self, name: &'static str, about: &'static str) -> In<T> {
+        self.any_input(name, about, Trigger::Control, false)
+    }
+
+    /// An optional input of which only the latest value counts.
+    pub fn latch<T: Payload>(&mut self, name: &'static str, about: &'static str) -> Latch<T> {
+        Latch::new(self.any_input(name, about, Trigger::Latch, false))
+    }
+
+    /// An output with at most one packet for each cause.
+    pub fn output<T: Payload>(&mut self, name: &'static str, about: &'static str) -> Out<T> {
+        self.any_output(name, about, Arity::One, 1)
+    }
+
+    /// An output with any number of packets for each cause, at most `burst` of them in one step.
+    pub fn many<T: Payload>(&mut self, name: &'static str, about: &'static str, burst: usize) -> Out<T> {
+        self.any_output(name, about, Arity::Many, burst)
+    }
+
+    /// A sink's own edge, named `done`: marked when the effect has happened.
+    pub fn done(&mut self) -> Done {
+        match &mut self.mode {
+            Mode::Describe(ports) => {
+                ports.push(PortSpec::new::<()>(
+                    "done",
+                    "The effect of a packet has happened.",
+                    PortRole::Done,
+                ));
+                Done::default()
+            }
+            Mode::Bind(wiring) => Done::new(wiring.done.take(), Emitter::new(wiring.ring.clone())),
+        }
+    }
+
+    /// The sending end of a socket whose other end may be in the same graph.
+    pub fn wire_out(&mut self, name: &'static str, about: &'static str) -> WireOut {
+        match &mut self.mode {
+            Mode::Describe(ports) => {
+                let role = PortRole::Output { arity: Arity::Many };
+                ports.push(PortSpec { wire: true, ..PortSpec::new::<Wire>(name, about, role) });
+                WireOut::default()
+            }
+            Mode::Bind(wiring) => {
+                let found = wiring.wire_tx.iter().position(|(port, _)| *port == name);
+                let edge = found.map(|at| Rc::new(wiring.wire_tx.swap_remove(at).1));
+                wiring.outputs.extend(edge.clone().map(|edge| edge as Rc<dyn OutputView>));
+                WireOut::new(edge, Emitter::new(wiring.ring.clone()))
+            }
+        }
+    }
+
+    /// The receiving end of a socket whose other end may be in the same graph.
+    pub fn wire_in(&mut self, name: &'static str, about: &'static str) -> WireIn {
+        match &mut self.mode {
+            Mode::Describe(ports) => {
+                let role = PortRole::Input { trigger: Trigger::Trigger, required: false };
+                ports.push(PortSpec { wire: true, ..PortSpec::new::<Wire>(name, about, role) });
+                WireIn::default()
+            }
+            Mode::Bind(wiring) => {
+                let found = wiring.wire_rx.iter().position(|(port, _)| *port == name);
+                let input = found.map(|at| Rc::new(wiring.wire_rx.swap_remove(at).1));
+                wiring.wires.extend(input.clone());
+                WireIn::new(input)
+            }
+        }
+    }
+
+    fn any_input<T: Payload>(
+        &mut self,
+        name: &'static str,
+        about: &'static str,
+        trigger: Trigger,
+        required: bool,
+    ) -> In<T> {
+        match &mut self.mode {
+            Mode::Describe(ports) => {
+                ports.push(PortSpec::new::<T>(name, about, PortRole::Input { trigger, required }));
+                In::default()
+            }
+            Mode::Bind(wiring) => {
+                let Some(at) = wiring.rx.iter().position(|end| end.port == name) else {
+                    return In::default();
+                };
+                let RxEnd { end, recorder, feedback, .. } = wiring.rx.swap_remove(at);
+                let rx = downcast_either::<Rx<T>, CrossRx<T>>(end, Rx::Cross);
+                let input = Rc::new(Input { rx: RefCell::new(rx), recorder, trigger, feedback });
+                wiring.inputs.push(input.clone());
+                In::new(input)
+            }
+        }
+    }
+
+    fn any_output<T: Payload>(
+        &mut self,
+        name: &'static str,
+        about: &'static str,
+        arity: Arity,
+        burst: usize,
+    ) -> Out<T> {
+        let mut edges = Vec::new();
+        match &mut self.mode {
+            Mode::Describe(ports) => {
+                ports.push(PortSpec::new::<T>(name, about, PortRole::Output { arity }));
+                Out::new(Rc::new(Output::new(edges, Emitter::default(), burst)))
+            }
+            Mode::Bind(wiring) => {
+                while let Some(at) = wiring.tx.iter().position(|(port, _)| *port == name) {
+                    let (_, end) = wiring.tx.remove(at);
+                    edges.push(downcast_either::<Tx<T>, CrossTx<T>>(end, Tx::Cross));
+                }
+                let output = Rc::new(Output::new(edges, Emitter::new(wiring.ring.clone()), burst));
+                wiring.outputs.push(output.clone());
+                Out::new(output)
+            }
+        }
+    }
+}
+
+/// What crosses the edge between two ends of a socket: nothing that the runtime carries.
+pub(crate) struct Wire;
+
+impl Payload for Wire {
+    const TYPE: &'static str = "wire";
+}
+
+impl Payload for () {
+    const TYPE: &'static str = "nothing";
+}
+
+/// The end is a `Whole`, or a `Part` to be made one.
+fn downcast_either<Whole: 'static, Part: 'static>(end: Box<dyn Any>, make: fn(Part) -> Whole) -> Whole {
+    match end.downcast::<Whole>() {
+        Ok(whole) => *whole,
+        Err(end) => make(*end.downcast::<Part>().expect("the check compared the types of both ports")),
+    }
+}
+
+impl<T: Payload> InputView for Input<T> {
+    fn has_packet(&self) -> bool {
+        !self.rx.borrow().is_empty()
+    }
+
+    fn is_ended(&self) -> bool {
+        self.rx.borrow().is_ended()
+    }
+
+    fn role(&self) -> Trigger {
+        self.trigger
+    }
+
+    fn is_feedback(&self) -> bool {
+        self.feedback
+    }
+
+    fn leave(&self) {
+        let mut rx = self.rx.borrow_mut();
+        rx.state().leave();
+        while rx.pop().is_some() {
+            self.recorder.meter.left(1);
+        }
+    }
+}
+
+impl<T: Payload> OutputView for Output<T> {
+    fn has_room(&self, now: Stamp) -> bool {
+        let mut room = true;
+        for edge in self.edges.borrow_mut().iter_mut() {
+            if edge.has_room(self.burst, now) {
+                edge.state().unblocked(now);
+            } else {
+                edge.state().blocked(now);
+                room = false;
+            }
+        }
+        room
+    }
+
+    fn commit(&self, now: Stamp) {
+        for edge in self.edges.borrow().iter() {
+            edge.commit(now);
+        }
+    }
+
+    fn flush(&self) -> bool {
+        self.edges.borrow_mut().iter_mut().fold(true, |all, edge| edge.flush() && all)
+    }
+
+    fn close(&self) {
+        for edge in self.edges.borrow_mut().iter_mut() {
+            edge.close();
+        }
+    }
+}
+
+impl OutputView for WireOutput {
+    fn has_room(&self, _: Stamp) -> bool {
+        true
+    }
+
+    fn commit(&self, _: Stamp) {}
+
+    fn flush(&self) -> bool {
+        true
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.consumer.wake();
+    }
+}

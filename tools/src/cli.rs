@@ -1,0 +1,322 @@
+//! What can be typed after `graphrun`.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
+
+/// Checks, runs and judges a graph of stages against the latency budget of every edge.
+#[derive(Debug, Parser)]
+#[command(
+    name = "graphrun",
+    version,
+    arg_required_else_help = true,
+    override_usage = "graphrun [run] <FILE> [OPTIONS]\n       graphrun <COMMAND>",
+    after_help = "The result goes to stdout, progress and logs to stderr. RUST_LOG sets what is logged.\n\
+                  Exit status: 0 the budgets hold, 1 a budget failed or it could not be done, 2 wrong use, 4 undecided,\n\
+                  5 invalid graph file, 6 a node failed, 130 interrupted."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// A command with its arguments.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a graph and judge its budgets; so does `graphrun FILE`
+    Run(RunArgs),
+    /// Check a graph and its budgets without running it
+    Check(CheckArgs),
+    /// Draw a graph
+    Draw(DrawArgs),
+    /// List the node kinds, or explain one
+    Nodes(NodesArgs),
+    /// Explain the code of an error
+    Explain(ExplainArgs),
+    /// Write a starter graph, or the source of a new node
+    New(NewArgs),
+    /// Fetch, list and verify models and recordings
+    Assets(AssetsArgs),
+    /// Tell what is missing on this machine, and the command that mends it
+    Doctor(DoctorArgs),
+}
+
+/// A graph file and what is laid over it.
+#[derive(Debug, Args)]
+pub struct GraphArgs {
+    /// The graph file
+    pub file: PathBuf,
+    /// Lay this file over the graph; may be given several times, the last one wins
+    #[arg(long = "with", value_name = "OVERLAY")]
+    pub overlays: Vec<PathBuf>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The graph
+    #[command(flatten)]
+    pub graph: GraphArgs,
+    /// End the sources after this time, such as `30s`, `5 min` or `500 ms`
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub duration: Option<Duration>,
+    /// End the sources after this many turns
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub turns: Option<u64>,
+    /// The form of the result
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// How a result is given.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// For people or for programs
+    #[arg(long, value_enum, default_value_t = Format::Human)]
+    pub format: Format,
+    /// Write the result to this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Whom a result is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables, as wide as the terminal
+    Human,
+    /// One JSON document with a `schema_version`
+    Json,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The graph
+    #[command(flatten)]
+    pub graph: GraphArgs,
+    /// Fail on warnings too
+    #[arg(long)]
+    pub strict: bool,
+    /// The form of the result
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Arguments of `draw`.
+#[derive(Debug, Args)]
+pub struct DrawArgs {
+    /// The graph
+    #[command(flatten)]
+    pub graph: GraphArgs,
+    /// The language of the drawing
+    #[arg(long, value_enum, default_value_t = Drawing::Mermaid)]
+    pub format: Drawing,
+    /// Write the drawing to this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// The language of a drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Drawing {
+    /// A Mermaid flow chart
+    Mermaid,
+    /// A Graphviz graph
+    Dot,
+}
+
+/// Arguments of `nodes`.
+#[derive(Debug, Args)]
+pub struct NodesArgs {
+    /// Explain this kind, such as `speech/vad`
+    pub kind: Option<String>,
+    /// Give the whole reference as a page of Markdown
+    #[arg(long, conflicts_with = "kind")]
+    pub markdown: bool,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The code, as an error shows it
+    pub code: String,
+}
+
+/// Arguments of `new`.
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// What to write
+    #[command(subcommand)]
+    pub what: New,
+}
+
+/// What `new` writes.
+#[derive(Debug, Subcommand)]
+pub enum New {
+    /// Write NAME.ron, a graph that runs as it is
+    Graph {
+        /// Name of the graph, or the path of its file
+        name: PathBuf,
+    },
+    /// Write nodes/src/DOMAIN/NAME.rs, a transform that passes its input on
+    Node {
+        /// The kind, such as `audio/gain`
+        #[arg(value_name = "DOMAIN/NAME")]
+        kind: String,
+    },
+}
+
+/// Arguments of `assets`.
+#[derive(Debug, Args)]
+pub struct AssetsArgs {
+    /// What to do; `list` when left out
+    #[command(subcommand)]
+    pub action: Option<AssetsAction>,
+}
+
+/// What `assets` does.
+#[derive(Debug, Subcommand)]
+pub enum AssetsAction {
+    /// Fetch assets, by default all of them
+    Pull {
+        /// Which ones
+        names: Vec<String>,
+    },
+    /// List the assets with their versions, sizes and licences, and whether they are here
+    List,
+    /// Read assets again and compare them with their hashes, by default all that are here
+    Verify {
+        /// Which ones
+        names: Vec<String>,
+    },
+}
+
+/// Arguments of `doctor`: none.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {}
+
+/// The command that the arguments state, the program's name first. Without the name of a command it is `run`.
+///
+/// # Errors
+/// Clap's error, which prints itself: for `--help` and `--version` to stdout, for wrong use to stderr.
+pub fn parse(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Command, clap::Error> {
+    let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let unnamed = arguments.get(1).is_some_and(|first| !first.to_str().is_some_and(belongs_to_graphrun));
+    if unnamed {
+        arguments.insert(1, "run".into());
+    }
+    match Cli::try_parse_from(arguments)?.command {
+        Command::Run(run) if unnamed => match misspelt(&run.graph.file) {
+            Some(near) => Err(Cli::command().error(
+                ErrorKind::InvalidSubcommand,
+                format!("`{}` is no file and no command; did you mean `{near}`?", run.graph.file.display()),
+            )),
+            None => Ok(Command::Run(run)),
+        },
+        command => Ok(command),
+    }
+}
+
+/// Whether a first argument is the name of a command, or an option of `graphrun` itself.
+fn belongs_to_graphrun(argument: &str) -> bool {
+    ["-h", "--help", "-V", "--version", "help"].contains(&argument)
+        || Cli::command().find_subcommand(argument).is_some()
+}
+
+/// The command that was meant by a file name which is no file.
+fn misspelt(file: &Path) -> Option<String> {
+    let bare = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let word = file.to_str().filter(bare).filter(|_| !file.exists())?;
+    let commands = Cli::command();
+    let near = |name: &&str| strsim::damerau_levenshtein(word, name) <= 2;
+    let mut names =
+        commands.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+    names.find(near).map(str::to_owned)
+}
+
+/// Reads a time with its unit.
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let seconds = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("give a time with its unit (ms, s, min or h), such as `30s`".into()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| format!("`{}` is no number", number.trim()))?;
+    Duration::try_from_secs_f64(number * seconds)
+        .ok()
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| "give a time above zero that fits a clock".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(line: &str) -> Result<Command, clap::Error> {
+        parse(line.split(' '))
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_file_alone_runs_and_options_may_stand_anywhere() {
+        let Command::Run(run) =
+            typed("graphrun --turns 3 voice.ron --for 1.5s --with a.ron --with b.ron").unwrap()
+        else {
+            panic!("it must run")
+        };
+        assert_eq!(run.graph.file, PathBuf::from("voice.ron"));
+        assert_eq!(run.graph.overlays, [PathBuf::from("a.ron"), PathBuf::from("b.ron")]);
+        assert_eq!((run.turns, run.duration), (Some(3), Some(Duration::from_millis(1500))));
+        assert_eq!(run.report.format, Format::Human);
+        assert!(matches!(typed("graphrun run voice.ron --format json"), Ok(Command::Run(_))));
+    }
+
+    #[test]
+    fn the_name_of_a_command_wins_over_a_file_of_that_name() {
+        assert!(matches!(typed("graphrun nodes"), Ok(Command::Nodes(NodesArgs { kind: None }))));
+        assert!(matches!(typed("graphrun ./nodes"), Ok(Command::Run(_))));
+        assert!(matches!(typed("graphrun run nodes"), Ok(Command::Run(_))));
+    }
+
+    #[test]
+    fn wrong_use_exits_with_two_and_help_with_zero() {
+        for line in [
+            "graphrun",
+            "graphrun run",
+            "graphrun a.ron b.ron",
+            "graphrun a.ron --for 30",
+            "graphrun --turns 3",
+        ] {
+            assert_eq!(typed(line).unwrap_err().exit_code(), i32::from(crate::exit::USAGE), "{line}");
+        }
+        assert_eq!(typed("graphrun --help").unwrap_err().exit_code(), 0);
+    }
+
+    #[test]
+    fn a_misspelt_command_is_not_taken_for_a_file() {
+        let error = typed("graphrun docter").unwrap_err();
+        assert!(error.to_string().contains("did you mean `doctor`?"), "{error}");
+        assert_eq!(error.exit_code(), i32::from(crate::exit::USAGE));
+        assert!(matches!(typed("graphrun graphs/check.ron"), Ok(Command::Run(_))));
+    }
+
+    #[test]
+    fn a_time_needs_its_unit() {
+        assert_eq!(duration("500 ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("2min"), Ok(Duration::from_secs(120)));
+        for wrong in ["30", "s", "-1s", "0s", "1e300h", "nan s", "1 week"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `graphrun FILE`.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use graph_core::{
+    AssetRef, Assets, BuildError, Clock, Registry,
+    budget::Bench,
+    report::{Machine, Report, Run},
+    run::{Outcome, Running, Stopper, prepare},
+};
+
+use super::{fail, print};
+use crate::{
+    assets::{self, Progress, Store},
+    cli::{Format, ReportArgs, RunArgs},
+    exit,
+    graph::{self, Graph},
+    live::{Live, look},
+    render, terminal,
+};
+
+/// How often the live view looks at the meters.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// Checks a graph, fetches what it needs, runs it and judges its budgets.
+pub fn run(args: &RunArgs) -> u8 {
+    let registry = graph_nodes::registry();
+    let graph = match graph::load(&args.graph, &registry, args.report.format) {
+        Ok(graph) => graph,
+        Err(status) => return status,
+    };
+    if !graph.diagnostics.is_empty() {
+        eprint!("{}", graph.diagnostics.render(usize::from(terminal::stderr().width)));
+    }
+    if let Err(error) = fetch(&graph, &registry) {
+        fail(&error);
+        return exit::NODE_FAILED;
+    }
+    let machine = Machine::read();
+    let assets: Arc<dyn Assets> = Arc::new(Cache);
+    let prepared = match prepare(&graph.plan, &registry, assets, Clock::monotonic()) {
+        Ok(prepared) => prepared,
+        Err(diagnostics) => return graph::refuse(&diagnostics, args.report.format),
+    };
+    let interrupted = stop_on_interrupt(prepared.stopper());
+    let running = match prepared.start() {
+        Ok(running) => running,
+        Err(error) => {
+            fail(&error);
+            return exit::NODE_FAILED;
+        }
+    };
+    let outcome = watch(&graph, args, running);
+    let report = report(&graph, &outcome, machine, interrupted.load(Ordering::Relaxed));
+    let written = write(&report, &args.report);
+    exit::combine([report.exit_code(), written])
+}
+
+/// Fetches the assets that the graph's nodes name.
+fn fetch(graph: &Graph, registry: &Registry) -> Result<(), assets::AssetError> {
+    let needed = graph.plan.nodes.iter().flat_map(|node| registry.assets(&node.kind, &node.with).unwrap_or_default());
+    let mut names: Vec<String> = needed.filter_map(|asset: AssetRef| asset.name().map(str::to_owned)).collect();
+    names.sort_unstable();
+    names.dedup();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut progress = Progress::on_stderr();
+    assets::ensure(&names, &mut |event| progress.show(event)).map(drop)
+}
+
+/// Assets in the user's cache.
+struct Cache;
+
+impl Assets for Cache {
+    fn path(&self, name: &str) -> Result<PathBuf, BuildError> {
+        let store = Store::shipped()?;
+        store.catalogue().find(name)?;
+        Ok(store.path(name))
+    }
+}
+
+/// The first interrupt ends the sources, the third the process.
+fn stop_on_interrupt(stopper: Stopper) -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let (flag, times) = (interrupted.clone(), AtomicU32::new(0));
+    let handler = move || match times.fetch_add(1, Ordering::Relaxed) {
+        0 => {
+            flag.store(true, Ordering::Relaxed);
+            eprintln!("\ngraphrun: ending; interrupt twice more to end at once");
+            stopper.stop();
+        }
+        1 => {}
+        _ => std::process::exit(i32::from(exit::INTERRUPTED)),
+    };
+    if let Err(error) = ctrlc::set_handler(handler) {
+        tracing::warn!("an interrupt will end the run without a report: {error}");
+    }
+    interrupted
+}
+
+/// Shows the run while it goes on, and ends its sources when the arguments say so.
+fn watch(graph: &Graph, args: &RunArgs, running: Running) -> Outcome {
+    let mut live = Live::on_stderr();
+    let stopper = running.stopper();
+    while !running.is_finished() {
+        if let Ok(event) = running.events().recv_timeout(LOOK_EVERY) {
+            live.event(&event);
+            running.events().try_iter().for_each(|event| live.event(&event));
+        }
+        live.state(&graph.plan, &running);
+        let over = args.duration.is_some_and(|limit| Duration::from(running.elapsed()) >= limit);
+        if over || args.turns.is_some_and(|turns| running.turns().1 >= turns) {
+            stopper.stop();
+        }
+    }
+    running.events().try_iter().for_each(|event| live.event(&event));
+    live.end();
+    running.wait()
+}
+
+fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool) -> Report {
+    let benches: Vec<Bench> = graph
+        .spec
+        .benches
+        .iter()
+        .map(|bench| Bench { id: bench.id.value.clone(), budget: bench.budget.to_budget() })
+        .collect();
+    let overheads: Vec<String> = graph.spec.overheads.iter().map(|overhead| overhead.name.value.clone()).collect();
+    Run {
+        plan: &graph.plan,
+        edges: &outcome.edges,
+        paths: &outcome.paths,
+        benches: &benches,
+        overheads: &overheads,
+        machine,
+        elapsed: outcome.elapsed,
+        interrupted,
+        notes: outcome.notes.clone(),
+        failures: outcome.failures.clone(),
+    }
+    .report()
+}
+
+fn write(report: &Report, args: &ReportArgs) -> u8 {
+    let to_file = args.output.is_some();
+    let text = match args.format {
+        Format::Json => graph::json(report),
+        Format::Human => {
+            let mut look = look(&terminal::stdout());
+            look.colour &= !to_file;
+            render::human(report, &look)
+        }
+    };
+    match &args.output {
+        None => print(&text),
+        Some(path) => match fs::write(path, text) {
+            Ok(()) => exit::OK,
+            Err(error) => fail(&format_args!("cannot write {}: {error}", path.display())),
+        },
+    }
+}
