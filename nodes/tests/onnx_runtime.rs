@@ -6,6 +6,7 @@ use std::fs;
 use graph_nodes::speech::runtime::{RuntimeError, session};
 
 #[path = "../src/speech/fixtures.rs"]
+#[allow(dead_code)]
 mod fixtures;
 use fixtures::asset;
 

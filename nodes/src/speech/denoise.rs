@@ -3,7 +3,14 @@
 //! The net works on frames of 10 ms at 48 kHz and is one frame behind its input, since neighbouring frames overlap
 //! (J.-M. Valin, "A Hybrid DSP/Deep Learning Approach to Real-Time Full-Band Speech Enhancement", 2018).
 
+use std::collections::VecDeque;
+
+use graph_core::{Build, BuildError, Cause, Cx, Kind, NodeError, Transform};
 use nnnoiseless::DenoiseState;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::types::{Audio, Rate};
 
 /// Samples in one frame of the net: 10 ms at 48 kHz.
 pub const FRAME: usize = DenoiseState::FRAME_SIZE;
@@ -69,8 +76,76 @@ impl Denoiser {
     }
 }
 
+/// Parameters of `speech/denoise`: none.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DenoiseParams {}
+
+/// The node.
+///
+/// Its output is due to the packet in which the output's last sample came; the 10 ms until the net gives it are held.
+pub struct Denoise {
+    denoiser: Denoiser,
+    /// Where packets end, in samples from the start, that are not wholly given back yet.
+    packets: VecDeque<(usize, Cause)>,
+    taken: usize,
+    given: usize,
+}
+
+impl Kind for Denoise {
+    const KIND: &'static str = "speech/denoise";
+    const ABOUT: &'static str = "Takes noise out of speech at 48 kHz with RNNoise.";
+    type Params = DenoiseParams;
+
+    fn new(_: &DenoiseParams, _: &mut Build<'_>) -> Result<Denoise, BuildError> {
+        Ok(Denoise { denoiser: Denoiser::new(), packets: VecDeque::new(), taken: 0, given: 0 })
+    }
+}
+
+impl Transform for Denoise {
+    type In = Audio;
+    type Out = Audio;
+    const MANY: bool = true;
+
+    fn process(&mut self, input: Audio, cx: &mut Cx<'_, '_, Audio>) -> Result<(), NodeError> {
+        if input.rate != Rate::HZ_48000 {
+            return Err(NodeError::new(format!(
+                "speech/denoise takes sound at 48,000 Hz, this is {} Hz: put audio/resample before it",
+                input.rate.0
+            )));
+        }
+        self.taken += input.samples.len();
+        self.packets.extend(cx.cause().map(|cause| (self.taken, cause)));
+        let mut clean = Vec::with_capacity(input.samples.len() + FRAME);
+        self.denoiser.push(&input.samples, &mut clean);
+        self.give(clean, cx);
+        Ok(())
+    }
+
+    fn finish(&mut self, cx: &mut Cx<'_, '_, Audio>) -> Result<(), NodeError> {
+        let mut clean = Vec::with_capacity(2 * FRAME);
+        self.denoiser.finish(&mut clean);
+        self.give(clean, cx);
+        Ok(())
+    }
+}
+
+impl Denoise {
+    fn give(&mut self, clean: Vec<f32>, cx: &mut Cx<'_, '_, Audio>) {
+        self.given += clean.len();
+        while self.packets.front().is_some_and(|(end, _)| *end < self.given) {
+            self.packets.pop_front();
+        }
+        if let (false, Some((_, cause))) = (clean.is_empty(), self.packets.front()) {
+            let held = cx.held_since(*cause);
+            cx.emit_as(*cause, held, Audio { rate: Rate::HZ_48000, samples: clean.into() });
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use graph_core::{Nanos, testing};
     use proptest::prelude::*;
 
     use super::*;
@@ -89,6 +164,34 @@ mod tests {
         noise(samples, 0.05).enumerate().map(|(n, noise)| tone(n) + noise).collect()
     }
 
+    fn audio(samples: &[f32]) -> Audio {
+        Audio { rate: Rate::HZ_48000, samples: samples.into() }
+    }
+
+    #[test]
+    fn a_frame_is_due_to_the_packet_it_came_in_and_the_10_ms_until_the_next_one_are_held() {
+        let mut node = testing::transform::<Denoise>(DenoiseParams {}).unwrap();
+        let mut origins = Vec::new();
+        for piece in noisy_tone(10 * FRAME).chunks(FRAME) {
+            node.advance(Nanos::from_millis(10));
+            origins.push(node.now());
+            node.feed("in", audio(piece));
+        }
+        node.end("in");
+        let packets = node.packets::<Audio>("out");
+        assert_eq!(packets.iter().map(|packet| packet.header.origin).collect::<Vec<_>>(), origins);
+        assert!(packets[..9].iter().all(|packet| packet.header.held == Nanos::from_millis(10)));
+        assert_eq!(packets[9].header.held, Nanos::ZERO);
+    }
+
+    #[test]
+    fn sound_at_another_rate_is_refused_with_a_way_out() {
+        let mut node = testing::transform::<Denoise>(DenoiseParams {}).unwrap();
+        node.feed("in", Audio { rate: Rate::HZ_16000, samples: [0.0; 160].into() });
+        let failure = format!("{:?}", node.failures());
+        assert!(failure.contains("put audio/resample before it"), "{failure}");
+    }
+
     fn denoised(pieces: impl IntoIterator<Item = impl AsRef<[f32]>>) -> Vec<f32> {
         let (mut denoiser, mut out) = (Denoiser::new(), Vec::new());
         for piece in pieces {
@@ -99,10 +202,10 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig::with_cases(12))]
         #[test]
         fn the_output_is_the_same_for_every_chunking(
-            length in 0usize..4_000, cuts in prop::collection::vec(0usize..700, 1..12)
+            length in 0usize..2_500, cuts in prop::collection::vec(0usize..700, 1..12)
         ) {
             let sound = noisy_tone(length);
             let mut rest = &sound[..];
@@ -152,8 +255,8 @@ mod tests {
         let sound = speech();
         let clean = denoised([&sound]);
         let likeness =
-            |lag: i64| -> f32 { (9_600..96_000).map(|n| sound[n] * clean[(n as i64 + lag) as usize]).sum() };
-        let best = (-960..=960).max_by(|a, b| likeness(*a).total_cmp(&likeness(*b))).unwrap();
+            |lag: i64| -> f32 { (9_600..40_000).map(|n| sound[n] * clean[(n as i64 + lag) as usize]).sum() };
+        let best = (-600..=600).max_by(|a, b| likeness(*a).total_cmp(&likeness(*b))).unwrap();
         assert!(best.abs() <= 1, "the output is {best} samples late");
     }
 

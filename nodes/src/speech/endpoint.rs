@@ -31,6 +31,21 @@ pub struct Endpointing {
     pub max_utterance: Duration,
 }
 
+impl Default for Endpointing {
+    /// For one person who speaks to a machine: half a second of silence ends an utterance.
+    fn default() -> Endpointing {
+        Endpointing {
+            threshold: 0.5,
+            silence_threshold: 0.35,
+            min_speech: Duration::from_millis(64),
+            pre_roll: Duration::from_millis(300),
+            pause: Duration::from_millis(64),
+            hang_over: Duration::from_millis(480),
+            max_utterance: Duration::from_secs(12),
+        }
+    }
+}
+
 /// The part of the longest utterance after which shorter silences end it.
 const PATIENT: f64 = 2.0 / 3.0;
 

@@ -2,6 +2,8 @@
 
 use std::{env, path::PathBuf};
 
+use graph_core::AssetRef;
+
 /// The path of an asset, in the folder that `GRAPHRUN_ASSETS` names or in the user's cache.
 ///
 /// # Panics
@@ -18,4 +20,9 @@ fn folder() -> PathBuf {
         .or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("graphrun/assets")))
         .or_else(|| variable("HOME").map(|home| home.join(".cache/graphrun/assets")))
         .expect("one of GRAPHRUN_ASSETS, XDG_CACHE_HOME and HOME is set")
+}
+
+/// The same as a parameter.
+pub(crate) fn asset_ref(name: &str) -> AssetRef {
+    AssetRef::new(asset(name).to_string_lossy())
 }

@@ -1,8 +1,14 @@
 //! Speech: denoise, VAD, STT, NLU, answers, SSML, TTS.
 
+pub mod answer;
 pub mod corpus;
 pub mod denoise;
+pub mod dictation;
 pub mod endpoint;
+pub mod intents;
+pub mod minilm;
+pub mod moonshine;
+pub mod nlu;
 mod numbers;
 mod onnx;
 pub mod onnx_split;
@@ -12,6 +18,21 @@ pub mod quality;
 pub mod runtime;
 pub mod silero;
 pub mod ssml;
+pub mod stt;
+pub mod trial;
+pub mod vad;
 
 #[cfg(test)]
 mod fixtures;
+
+use graph_core::Registry;
+
+/// Adds the kinds of this domain.
+pub fn register(registry: &mut Registry) {
+    registry
+        .transform::<denoise::Denoise>()
+        .node::<vad::Vad>()
+        .node::<stt::Stt>()
+        .transform::<nlu::Nlu>()
+        .transform::<answer::Answer>();
+}

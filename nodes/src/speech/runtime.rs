@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use graph_core::AssetRef;
 use ort::{
     LoadDynamicError,
     environment::Environment,
@@ -71,6 +72,11 @@ pub enum RuntimeError {
         /// What ONNX Runtime said.
         reason: String,
     },
+}
+
+/// Where the library is unless a graph says otherwise.
+pub fn library() -> AssetRef {
+    AssetRef::new("asset:onnxruntime")
 }
 
 struct Loaded {

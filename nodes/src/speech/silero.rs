@@ -37,6 +37,12 @@ impl Silero {
         Ok(Silero { session, state: vec![0.0; STATE.iter().product()], input: [0.0; CONTEXT + CHUNK] })
     }
 
+    /// Forgets what was heard: the next chunk is the first of another sound.
+    pub fn reset(&mut self) {
+        self.state.fill(0.0);
+        self.input.fill(0.0);
+    }
+
     /// The probability that somebody speaks in this chunk, which follows the chunk before.
     ///
     /// # Errors
