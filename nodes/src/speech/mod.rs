@@ -20,6 +20,8 @@ pub mod silero;
 pub mod ssml;
 pub mod stt;
 pub mod trial;
+pub mod tts_decoder;
+pub mod tts_encoder;
 pub mod vad;
 
 #[cfg(test)]
@@ -34,5 +36,8 @@ pub fn register(registry: &mut Registry) {
         .node::<vad::Vad>()
         .node::<stt::Stt>()
         .transform::<nlu::Nlu>()
-        .transform::<answer::Answer>();
+        .transform::<answer::Answer>()
+        .transform::<ssml::Ssml>()
+        .node::<tts_encoder::TtsEncoder>()
+        .node::<tts_decoder::TtsDecoder>();
 }

@@ -100,9 +100,11 @@ pub(super) struct Tensor {
     pub(super) name: String,
 }
 
-/// The name of a constant tensor, without its data.
+/// The name and shape of a constant tensor, without its data.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct TensorName {
+pub(super) struct TensorHead {
+    #[prost(int64, repeated, tag = "1")]
+    pub(super) dims: Vec<i64>,
     #[prost(string, tag = "8")]
     pub(super) name: String,
 }

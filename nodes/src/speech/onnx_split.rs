@@ -17,7 +17,7 @@ use prost::{DecodeError, Message, bytes::Bytes};
 use thiserror::Error;
 
 use super::onnx::{
-    Attribute, FLOAT, Graph, INT64, Length, Model, Node, Tensor, TensorName, Value, ValueName,
+    Attribute, FLOAT, Graph, INT64, Length, Model, Node, Tensor, TensorHead, Value, ValueName,
 };
 
 /// The tensor between the halves: the encoder's output, the decoder's input.
@@ -58,6 +58,11 @@ pub enum SplitError {
         /// What it is to a voice.
         role: &'static str,
     },
+    /// The vocoder does not begin with a convolution, whose weights tell how many channels it takes.
+    #[error(
+        "the vocoder does not begin with a convolution over channels: only Piper's own export of a VITS voice can be split"
+    )]
+    NoConvolution,
     /// The decoder depends on more than the latent.
     #[error(
         "the decoder would still need the voice's input `{input}`: only a voice with one speaker can be split"
@@ -118,8 +123,9 @@ pub fn split(voice: &[u8]) -> Result<Halves, SplitError> {
         return Err(SplitError::Needs { input: input.into() });
     }
 
-    let frames = [Length::Fixed(1), Length::Named("channels".into()), Length::Named("frames".into())];
-    let latent = encoded(&Value::tensor(LATENT, FLOAT, frames));
+    let channels = values.vocoder_channels().ok_or(SplitError::NoConvolution)?;
+    let shape = [Length::Fixed(1), Length::Fixed(channels), Length::Named("frames".into())];
+    let latent = encoded(&Value::tensor(LATENT, FLOAT, shape));
     let count = |name| encoded(&Value::tensor(name, INT64, [Length::Fixed(1)]));
 
     let encoder = Graph {
@@ -226,7 +232,7 @@ impl<'a> Values<'a> {
         let weights = graph
             .initializer
             .iter()
-            .map(|tensor| Ok((TensorName::decode(tensor.clone())?.name, tensor.clone())))
+            .map(|tensor| Ok((TensorHead::decode(tensor.clone())?.name, tensor.clone())))
             .collect::<Result<_, DecodeError>>()?;
         let inputs = graph
             .input
@@ -234,6 +240,17 @@ impl<'a> Values<'a> {
             .map(|value| Ok(ValueName::decode(value.clone())?.name))
             .collect::<Result<_, DecodeError>>()?;
         Ok(Values { nodes, maker, weights, inputs })
+    }
+
+    /// The weights of a convolution have the shape \[outputs, inputs, width\].
+    fn vocoder_channels(&self) -> Option<i64> {
+        let first =
+            self.nodes.iter().find(|node| node.input.first().is_some_and(|name| name == VOCODER_INPUT))?;
+        let weights = self.weights.get(first.input.get(1)?)?;
+        match TensorHead::decode(weights.clone()).ok()?.dims[..] {
+            [_, channels, _] if channels > 0 => Some(channels),
+            _ => None,
+        }
     }
 
     /// Follows `value` back to weights and inputs, not beyond the values of `stop`.
@@ -265,9 +282,11 @@ impl<'a> Values<'a> {
 
 #[cfg(test)]
 mod tests {
+    use ort::{session::SessionInputValue, value::PrimitiveTensorElementType};
     use proptest::prelude::*;
 
     use super::*;
+    use crate::speech::{fixtures::asset, runtime};
 
     fn op(inputs: &[&str], output: &str) -> Bytes {
         encoded(&Node {
@@ -285,7 +304,8 @@ mod tests {
 
     /// The shape of a voice, three nodes long.
     fn voice(vocoder_inputs: &[&str]) -> Model {
-        let weight = |name: &str| encoded(&Tensor { name: name.into(), ..Tensor::default() });
+        let weight =
+            |name: &str| encoded(&Tensor { name: name.into(), dims: vec![256, 192, 7], ..Tensor::default() });
         let graph = Graph {
             name: "voice".into(),
             node: vec![
@@ -304,7 +324,7 @@ mod tests {
     fn graph(half: &[u8]) -> (Vec<Node>, Vec<String>, Vec<String>) {
         let graph = Graph::decode(Model::decode(half).unwrap().graph.unwrap()).unwrap();
         let nodes = graph.node.into_iter().map(|bytes| Node::decode(bytes).unwrap()).collect();
-        let weights = graph.initializer.into_iter().map(|bytes| TensorName::decode(bytes).unwrap().name);
+        let weights = graph.initializer.into_iter().map(|bytes| TensorHead::decode(bytes).unwrap().name);
         let inputs = graph.input.into_iter().map(|bytes| ValueName::decode(bytes).unwrap().name);
         (nodes, weights.collect(), inputs.collect())
     }
@@ -331,11 +351,17 @@ mod tests {
 
     #[test]
     fn a_voice_whose_vocoder_asks_for_the_speaker_is_refused_by_that_name() {
-        let error = split(&voice(&[VOCODER_INPUT, "sid"]).encode_to_vec()).unwrap_err();
+        let error = split(&voice(&[VOCODER_INPUT, "vocoder", "sid"]).encode_to_vec()).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the decoder would still need the voice's input `sid`: only a voice with one speaker can be split"
         );
+    }
+
+    #[test]
+    fn a_vocoder_of_another_make_is_refused() {
+        let error = split(&voice(&[VOCODER_INPUT]).encode_to_vec()).unwrap_err();
+        assert!(matches!(error, SplitError::NoConvolution), "{error}");
     }
 
     #[test]
@@ -349,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_value_from_nowhere_and_a_node_with_a_graph_are_refused() {
-        let error = split(&voice(&[VOCODER_INPUT, "lost"]).encode_to_vec()).unwrap_err();
+        let error = split(&voice(&[VOCODER_INPUT, "vocoder", "lost"]).encode_to_vec()).unwrap_err();
         assert!(matches!(&error, SplitError::Dangling { value, .. } if value == "lost"), "{error}");
 
         let branch = Attribute { g: Some(Bytes::new()), graphs: vec![] };
@@ -364,6 +390,56 @@ mod tests {
     fn text_and_an_empty_file_are_not_onnx() {
         assert!(matches!(split(b"{\"audio\": 1}").unwrap_err(), SplitError::NotOnnx(_)));
         assert!(matches!(split(b"").unwrap_err(), SplitError::NoGraph));
+    }
+
+    type Inputs = Vec<(&'static str, SessionInputValue<'static>)>;
+
+    /// What a model gives. Its inputs are made when the library is loaded.
+    fn run(model: &[u8], name: &str, inputs: impl FnOnce() -> Inputs) -> (Vec<i64>, Vec<f32>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model.onnx");
+        std::fs::write(&path, model).unwrap();
+        let mut session = runtime::session(&asset("onnxruntime"), &path, 1).unwrap();
+        let outputs = session.run(inputs()).unwrap();
+        let (shape, values) = outputs[name].try_extract_tensor::<f32>().unwrap();
+        (shape.to_vec(), values.to_vec())
+    }
+
+    fn tensor<T: PrimitiveTensorElementType + Clone + std::fmt::Debug + 'static>(
+        shape: impl Into<Vec<i64>>,
+        values: Vec<T>,
+    ) -> SessionInputValue<'static> {
+        ort::value::Tensor::from_array((shape.into(), values)).unwrap().into()
+    }
+
+    #[test]
+    fn the_halves_of_a_real_voice_sound_exactly_like_the_whole() {
+        let voice = std::fs::read(asset("piper-joe")).unwrap();
+        let halves = split(&voice).unwrap();
+        let ids: Vec<i64> = [1, 0].into_iter().chain((14..60).flat_map(|id| [id, 0])).chain([2]).collect();
+        let len = ids.len() as i64;
+        // No random variation.
+        let text = || {
+            vec![
+                ("input", tensor([1, len], ids.clone())),
+                ("input_lengths", tensor([1], vec![len])),
+                ("scales", tensor([3], vec![0.0_f32, 1.0, 0.0])),
+            ]
+        };
+        let (_, whole) = run(&voice, SOUND, text);
+        let (shape, latent) = run(&halves.encoder, LATENT, text);
+        let frames = shape[2];
+        assert_eq!((shape[1], 256 * frames), (192, whole.len() as i64));
+        let (_, joined) = run(&halves.decoder, SOUND, || {
+            vec![
+                (LATENT, tensor(shape, latent)),
+                (FROM, tensor([1], vec![0_i64])),
+                (TO, tensor([1], vec![frames])),
+            ]
+        });
+        let difference = whole.iter().zip(&joined).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert_eq!((joined.len(), difference), (whole.len(), 0.0));
+        assert!(whole.iter().any(|sample| sample.abs() > 0.1));
     }
 
     proptest! {

@@ -125,10 +125,6 @@ pub(super) struct Phone {
 }
 
 impl Phone {
-    pub(super) const fn plain(sound: Sound) -> Self {
-        Phone { sound, stress: Stress::None }
-    }
-
     /// Reads a phone as the dictionary writes it, such as `OW1`.
     fn read(text: &str) -> Option<Self> {
         let sign = text.trim_end_matches(|digit: char| digit.is_ascii_digit());
