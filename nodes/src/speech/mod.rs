@@ -9,11 +9,19 @@ pub mod intents;
 pub mod minilm;
 pub mod moonshine;
 pub mod nlu;
+mod numbers;
+mod onnx;
+pub mod onnx_split;
+pub mod phonemes;
+pub mod piper;
 pub mod quality;
 pub mod runtime;
 pub mod silero;
+pub mod ssml;
 pub mod stt;
 pub mod trial;
+pub mod tts_decoder;
+pub mod tts_encoder;
 pub mod vad;
 
 #[cfg(test)]
@@ -28,5 +36,8 @@ pub fn register(registry: &mut Registry) {
         .node::<vad::Vad>()
         .node::<stt::Stt>()
         .transform::<nlu::Nlu>()
-        .transform::<answer::Answer>();
+        .transform::<answer::Answer>()
+        .transform::<ssml::Ssml>()
+        .node::<tts_encoder::TtsEncoder>()
+        .node::<tts_decoder::TtsDecoder>();
 }
