@@ -3,6 +3,8 @@
 //! A domain is a cargo feature of the same name. Domains do not import each other; what two of them share is a
 //! payload in [`types`].
 
+#[cfg(feature = "sound")]
+pub mod sound;
 pub mod types;
 
 #[cfg(feature = "audio")]
