@@ -363,7 +363,7 @@ impl Lane {
                     Flow::Again => self.core.marks.mark(node),
                     Flow::Idle if slot.has_packet() => self.core.marks.mark(node),
                     Flow::Idle if slot.is_starved() => self.core.marks.mark(node),
-                    Flow::Idle => {}
+                    Flow::Idle | Flow::Busy => {}
                 }
             }
             Err(error) => self.failed(node, &error, lost),
@@ -384,7 +384,7 @@ impl Lane {
         }
         match result {
             Ok(Flow::Again) => self.core.marks.mark(node),
-            Ok(Flow::Idle) => {}
+            Ok(Flow::Idle | Flow::Busy) => {}
             Ok(Flow::Done) => self.close(node),
             Err(error) => {
                 let fatal = slot.on_error == OnError::Fail;
