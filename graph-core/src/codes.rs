@@ -13,7 +13,7 @@ pub use budgets::*;
 pub use files::*;
 pub use wiring::*;
 
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Severity, wrap};
 
 /// One code.
 #[derive(PartialEq, Eq)]
@@ -100,10 +100,11 @@ impl fmt::Debug for Code {
 }
 
 impl Code {
-    /// The whole explanation as plain text, which is Markdown too.
+    /// The whole explanation as plain text of 80 columns, which is Markdown too.
     pub fn explain(&self) -> String {
         let strict = if self.strict { ", refused by check --strict" } else { "" };
-        let mut text = format!("{}: {} ({}{strict})\n\n{}\n", self.id, self.title, self.severity, self.about);
+        let about = wrap(self.about, 80).join("\n");
+        let mut text = format!("{}: {} ({}{strict})\n\n{about}\n", self.id, self.title, self.severity);
         for (lead, example) in [("Gives it:", self.wrong), ("Put right:", self.right)] {
             _ = write!(text, "\n{lead}\n\n");
             for line in example.trim().lines() {
@@ -162,6 +163,7 @@ mod tests {
         assert_eq!(find("gr0103"), Some(&UNKNOWN_FIELD));
         assert_eq!(find("GR9999"), None);
         let text = UNKNOWN_FIELD.explain();
+        assert!(ALL.iter().all(|code| code.explain().lines().all(|line| line.chars().count() <= 100)));
         assert!(text.starts_with("GR0103: ") && text.contains("\nPut right:\n\n    ("), "{text}");
     }
 }

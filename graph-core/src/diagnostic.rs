@@ -13,6 +13,8 @@ use crate::codes::Code;
 
 mod render;
 
+pub(crate) use render::wrap;
+
 /// The text of one file that a graph was read from.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {

@@ -64,7 +64,7 @@ impl<T: Payload> In<T> {
                 continue;
             }
             if let Some(late) = rx.state().queue.late
-                && taken.since(packet.header.sent).is_some_and(|waited| waited > late)
+                && taken.since(packet.header.origin).is_some_and(|age| age > late)
             {
                 input.recorder.dropped(taken);
                 continue;

@@ -35,6 +35,8 @@ pub enum Command {
     Draw(DrawArgs),
     /// List the node kinds, or explain one
     Nodes(NodesArgs),
+    /// Write the budgets of graphs as a page of Markdown
+    Budgets(BudgetsArgs),
     /// Explain the code of an error
     Explain(ExplainArgs),
     /// Write a starter graph, or the source of a new node
@@ -137,6 +139,14 @@ pub struct NodesArgs {
     /// Give the whole reference as a page of Markdown
     #[arg(long, conflicts_with = "kind")]
     pub markdown: bool,
+}
+
+/// Arguments of `budgets`.
+#[derive(Debug, Args)]
+pub struct BudgetsArgs {
+    /// The graph files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
 }
 
 /// Arguments of `explain`.

@@ -4,7 +4,11 @@ pub mod assets;
 pub mod cli;
 pub mod commands;
 pub mod doctor;
-pub mod exit;
+pub mod graph;
+pub mod live;
 pub mod programs;
+pub mod reference;
 pub mod render;
 pub mod terminal;
+
+pub use graph_core::budget::exit;

@@ -18,7 +18,8 @@ pub fn page(registry: &Registry) -> String {
         let _ = write!(text, "\n## `{}`\n\n{}\n", kind.kind, kind.about);
         let _ = write!(text, "\n| port | does | payload | what crosses it |\n|---|---|---|---|\n");
         for port in &kind.ports {
-            let _ = writeln!(text, "| `{}` | {} | {} | {} |", port.name, role(port), port.payload, port.about);
+            let _ =
+                writeln!(text, "| `{}` | {} | {} | {} |", port.name, role(port), port.payload, port.about);
         }
         let params = params(kind);
         if !params.is_empty() {

@@ -1,11 +1,11 @@
-//! The exit status of the command, as an interface of its own.
+//! The exit statuses of `graphrun`, an interface of its own: scripts and CI may rely on them.
 
 use super::{Judgement, Level, Verdict};
 
 /// Every judged limit of level `fail` holds.
 pub const OK: u8 = 0;
-/// A budget failed.
-pub const BUDGET: u8 = 1;
+/// A budget failed; of commands that judge no budget: what was asked for could not be done.
+pub const BUDGET_FAILED: u8 = 1;
 /// The command was used wrongly.
 pub const USAGE: u8 = 2;
 /// Slower than the baseline, though the budgets hold.
@@ -15,24 +15,24 @@ pub const UNDECIDED: u8 = 4;
 /// The graph or budget file is invalid.
 pub const INVALID: u8 = 5;
 /// A node or the runtime failed.
-pub const FAILED: u8 = 6;
+pub const NODE_FAILED: u8 = 6;
 /// Interrupted before anything could be judged.
 pub const INTERRUPTED: u8 = 130;
 
 /// Every status and what it means, for help and reports.
 pub const MEANINGS: [(u8, &str); 8] = [
     (OK, "every judged limit of level fail holds"),
-    (BUDGET, "a budget failed"),
+    (BUDGET_FAILED, "a budget failed"),
     (USAGE, "wrong use of the command"),
     (REGRESSION, "a regression against the baseline, the budgets hold"),
     (UNDECIDED, "a limit is undecided: no data, too few samples, or an uncertain clock"),
     (INVALID, "the graph or budget file is invalid"),
-    (FAILED, "a node or the runtime failed"),
+    (NODE_FAILED, "a node or the runtime failed"),
     (INTERRUPTED, "interrupted before anything could be judged"),
 ];
 
 /// The weightiest first. An interrupt outranks the missing data that it explains.
-const PRECEDENCE: [u8; 7] = [FAILED, INVALID, USAGE, BUDGET, INTERRUPTED, UNDECIDED, REGRESSION];
+const PRECEDENCE: [u8; 7] = [NODE_FAILED, INVALID, USAGE, BUDGET_FAILED, INTERRUPTED, UNDECIDED, REGRESSION];
 
 /// What a status means.
 pub fn meaning(code: u8) -> &'static str {
@@ -49,7 +49,7 @@ pub fn combine(codes: impl IntoIterator<Item = u8>) -> u8 {
 pub fn of(judgement: &Judgement) -> u8 {
     match judgement.verdict {
         _ if judgement.limit.level == Level::Warn => OK,
-        Verdict::Fail => BUDGET,
+        Verdict::Fail => BUDGET_FAILED,
         Verdict::NoData | Verdict::TooFewSamples | Verdict::Uncertain => UNDECIDED,
         Verdict::NotBudgeted | Verdict::NotJudged | Verdict::Pass | Verdict::Warn | Verdict::Flaky => OK,
     }
@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn the_weightiest_status_wins_whatever_the_order() {
-        let heaviest_first = [FAILED, INVALID, USAGE, BUDGET, INTERRUPTED, UNDECIDED, REGRESSION, OK];
+        let heaviest_first =
+            [NODE_FAILED, INVALID, USAGE, BUDGET_FAILED, INTERRUPTED, UNDECIDED, REGRESSION, OK];
         for (place, code) in heaviest_first.iter().enumerate() {
             let mut rest = heaviest_first[place..].to_vec();
             assert_eq!(combine(rest.clone()), *code);

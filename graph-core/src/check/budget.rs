@@ -316,7 +316,7 @@ mod tests {
     fn an_edge_without_a_limit_leaves_the_sum_open_and_is_named() {
         let (plan, diagnostics) = fixture::check(&chain(&["max: \"1 ms\"", ""], "budget: (max: \"5 ms\")"));
         assert_eq!(plan.unwrap().allocations[0].open, [1]);
-        assert!(diagnostics[0].message.ends_with("no limit on `s0.out -> out.audio`"), "{diagnostics}");
+        assert!(diagnostics[0].message.ends_with("no limit on `s0.out -> out.in`"), "{diagnostics}");
     }
 
     #[test]

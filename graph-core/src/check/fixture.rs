@@ -92,8 +92,8 @@ impl TestKinds {
         };
         let heavy = |kind, ports| KindSpec { heavy: true, ..light(kind, ports) };
         TestKinds(vec![
-            light("audio/wav-source", vec![output::<Audio>("audio", Arity::One)]),
-            light("audio/wav-sink", vec![input::<Audio>("audio"), done()]),
+            light("audio/wav-source", vec![output::<Audio>("out", Arity::One)]),
+            light("audio/wav-sink", vec![input::<Audio>("in"), done()]),
             light("speech/denoise", vec![input::<Audio>("in"), output::<Audio>("out", Arity::One)]),
             KindSpec {
                 params: schemars::schema_for!(GainParams),

@@ -24,13 +24,22 @@ pub(super) struct Net<'a> {
     pub(super) complete: bool,
 }
 
-/// Which way an end of an edge or of a path looks.
+/// What an end of an edge or of a path is to be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// It leaves an output.
-    From,
-    /// It enters an input.
-    To,
+    Input,
+    Output,
+    Done,
+}
+
+impl Side {
+    fn of(port: &PortSpec) -> Side {
+        match port.role {
+            PortRole::Input { .. } => Side::Input,
+            PortRole::Output { .. } => Side::Output,
+            PortRole::Done => Side::Done,
+        }
+    }
 }
 
 impl<'a> Net<'a> {
@@ -109,7 +118,7 @@ impl<'a> Net<'a> {
         let to = spec.to.as_ref().map(|to| self.find(to, diagnostics));
         let from = self.output(&spec.from, from?, spec, diagnostics);
         let to = match (&spec.to, to) {
-            (Some(end), Some(node)) => Some(self.end(end, node?, Side::To, diagnostics)?),
+            (Some(end), Some(node)) => Some(self.end(end, node?, Side::Input, diagnostics)?),
             _ => None,
         };
         Some(PlanEdge {
@@ -124,7 +133,7 @@ impl<'a> Net<'a> {
         })
     }
 
-    /// The output that an edge leaves, which fits its having a `to` or not.
+    /// The output that an edge leaves: a sink's `done` where it has no `to`, and another one where it has.
     fn output(
         &self,
         end: &Spanned<Endpoint>,
@@ -133,38 +142,28 @@ impl<'a> Net<'a> {
         diagnostics: &mut Diagnostics,
     ) -> Option<PlanEnd> {
         let kind = self.kinds[node]?;
-        let done = kind.ports.iter().find(|port| port.role == PortRole::Done);
-        let named = end.port.as_deref().and_then(|name| kind.port(name));
+        let named = end.port.as_deref().and_then(|name| kind.port(name)).map(Side::of);
         let complaint = match (&spec.to, named) {
-            (Some(to), Some(port)) if port.role == PortRole::Done => Diagnostic::new(
+            (Some(to), Some(Side::Done)) => Diagnostic::new(
                 &codes::DONE_EDGE,
                 format!("`{}` leads nowhere: it tells when a sink is done", end.value),
             )
             .at(&to.span)
             .help("leave `to` out; the edge is there to carry a budget"),
-            (None, None) if end.port.is_none() => {
-                let missing =
-                    Diagnostic::new(&codes::DONE_EDGE, format!("the edge from `{}` has no `to`", end.value))
-                        .at(&spec.span)
-                        .expected("`to`");
-                match done {
-                    Some(_) => return self.end(end, node, Side::From, diagnostics),
-                    None => missing.help("add to: \"node\"; only an edge from a sink's `done` is without"),
-                }
-            }
-            (None, Some(port)) if matches!(port.role, PortRole::Output { .. }) => {
+            (None, side) if side == Some(Side::Output) || end.port.is_none() => {
                 Diagnostic::new(&codes::DONE_EDGE, format!("the edge from `{}` has no `to`", end.value))
                     .at(&spec.span)
                     .expected("`to`")
                     .help("add to: \"node\"; only an edge from a sink's `done` is without")
             }
-            _ => return self.end(end, node, Side::From, diagnostics),
+            (Some(_), _) => return self.end(end, node, Side::Output, diagnostics),
+            (None, _) => return self.end(end, node, Side::Done, diagnostics),
         };
         diagnostics.push(complaint.node(&end.node));
         None
     }
 
-    /// The port that an end of an edge names.
+    /// The port that an end names, which is to be of that side.
     pub(super) fn end(
         &self,
         end: &Spanned<Endpoint>,
@@ -173,35 +172,34 @@ impl<'a> Net<'a> {
         diagnostics: &mut Diagnostics,
     ) -> Option<PlanEnd> {
         let kind = self.kinds[node]?;
-        let (wanted, other) = match side {
-            Side::From => ("output", "an input"),
-            Side::To => ("input", "an output"),
-        };
-        let fits = |port: &&PortSpec| matches!(port.role, PortRole::Input { .. }) == (side == Side::To);
+        let wanted = if side == Side::Input { "input" } else { "output" };
+        let fits = |port: &&PortSpec| Side::of(port) == side;
         let names: Vec<&str> = kind.ports.iter().filter(fits).map(|port| port.name).collect();
         let whole = |port: &&str| format!("{}.{port}", end.node);
-        let complaint = match &end.port {
-            Some(name) => match kind.ports.iter().position(|port| port.name == name) {
-                Some(at) if fits(&&kind.ports[at]) => {
-                    return Some(PlanEnd { node, port: at, name: format!("{}.{name}", end.node) });
-                }
-                Some(_) => Diagnostic::new(
-                    &codes::UNKNOWN_PORT,
-                    format!("`{}` is {other}, where an {wanted} is wanted", end.value),
-                ),
-                None => Diagnostic::new(
-                    &codes::UNKNOWN_PORT,
-                    format!("`{}` ({}) has no {wanted} `{name}`", end.node, kind.kind),
-                ),
-            },
-            None if names.is_empty() => Diagnostic::new(
-                &codes::UNKNOWN_PORT,
-                format!("`{}` ({}) has no {wanted}", end.node, kind.kind),
-            ),
-            None => Diagnostic::new(
-                &codes::AMBIGUOUS_PORT,
-                format!("`{}` ({}) has several {wanted}s", end.node, kind.kind),
-            ),
+        let of_kind = format!("`{}` ({})", end.node, kind.kind);
+        let found =
+            end.port.as_ref().map(|name| (name, kind.ports.iter().position(|port| port.name == name)));
+        let complaint = match found {
+            Some((_, Some(at))) if fits(&&kind.ports[at]) => {
+                let name = format!("{}.{}", end.node, kind.ports[at].name);
+                return Some(PlanEnd { node, port: at, name });
+            }
+            Some((_, Some(at))) => {
+                let is = match Side::of(&kind.ports[at]) {
+                    Side::Input => "an input",
+                    Side::Output => "an output",
+                    Side::Done => "a sink's `done`",
+                };
+                let message = format!("`{}` is {is}, where an {wanted} is wanted", end.value);
+                Diagnostic::new(&codes::UNKNOWN_PORT, message)
+            }
+            Some((name, None)) => {
+                Diagnostic::new(&codes::UNKNOWN_PORT, format!("{of_kind} has no {wanted} `{name}`"))
+            }
+            None if names.is_empty() => {
+                Diagnostic::new(&codes::UNKNOWN_PORT, format!("{of_kind} has no {wanted}"))
+            }
+            None => Diagnostic::new(&codes::AMBIGUOUS_PORT, format!("{of_kind} has several {wanted}s")),
         };
         let near = end.port.as_ref().and_then(|port| near_miss(port, names.iter().copied()));
         let help = match (near, names.as_slice()) {

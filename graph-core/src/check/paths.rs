@@ -69,8 +69,8 @@ impl<'a> Search<'a> {
         spec: &'a PathSpec,
         diagnostics: &mut Diagnostics,
     ) -> Option<Search<'a>> {
-        let from = place(net, &spec.from, Some(Side::From), diagnostics);
-        let to = place(net, &spec.to, Some(Side::To), diagnostics);
+        let from = place(net, &spec.from, Some(Side::Output), diagnostics);
+        let to = place(net, &spec.to, Some(Side::Input), diagnostics);
         let via: Vec<Option<Place>> = spec.via.iter().map(|via| place(net, via, None, diagnostics)).collect();
         let via = via.into_iter().collect::<Option<Vec<Place>>>();
         Some(Search { net, spec, from: from?, to: to?, via: via?, backwards, leaving })
@@ -257,7 +257,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The node or the port that an endpoint of a path names; a `done` may be the end of one.
+/// The node or the port that an endpoint of a path names; of any side where none is given. A path may end with a `done`.
 fn place(
     net: &Net<'_>,
     end: &Spanned<Endpoint>,
@@ -265,17 +265,21 @@ fn place(
     diagnostics: &mut Diagnostics,
 ) -> Option<Place> {
     let node = net.find(end, diagnostics)?;
-    let kind = net.kinds[node]?;
     let Some(name) = &end.port else { return Some(Place { node, port: None }) };
-    let found = kind.ports.iter().position(|port| port.name == name);
-    let side = match (side, found) {
-        (Some(Side::To), Some(at)) if kind.ports[at].role == PortRole::Done => {
-            return Some(Place { node, port: Some(at) });
-        }
-        (None, Some(at)) => return Some(Place { node, port: Some(at) }),
-        (side, _) => side.unwrap_or(Side::To),
+    let ports = &net.kinds[node]?.ports;
+    let found = ports.iter().position(|port| port.name == name);
+    let takes = |port: usize| match side {
+        None => true,
+        Some(Side::Input) => ports[port].role == PortRole::Done,
+        Some(_) => false,
     };
-    net.end(end, node, side, diagnostics).map(|end| Place { node, port: Some(end.port) })
+    match found.filter(|port| takes(*port)) {
+        Some(port) => Some(Place { node, port: Some(port) }),
+        None => {
+            let end = net.end(end, node, side.unwrap_or(Side::Input), diagnostics)?;
+            Some(Place { node, port: Some(end.port) })
+        }
+    }
 }
 
 #[cfg(test)]
@@ -310,10 +314,10 @@ mod tests {
         assert_eq!(
             route(&plan),
             [
-                "in.audio -> right.in",
+                "in.out -> right.in",
                 "right.out -> mix.b",
                 "mix.out -> echo.a",
-                "echo.out -> out.audio",
+                "echo.out -> out.in",
                 "out.done"
             ]
         );
@@ -322,9 +326,9 @@ mod tests {
     #[test]
     fn a_path_may_end_at_a_node_or_at_one_input_of_it() {
         let plan = fixture::plan(&fork(r#"(name: "p", from: "in", to: "mix.a")"#));
-        assert_eq!(route(&plan), ["in.audio -> left.in", "left.out -> mix.a"]);
+        assert_eq!(route(&plan), ["in.out -> left.in", "left.out -> mix.a"]);
         let plan = fixture::plan(&fork(r#"(name: "p", from: "mix", to: "out")"#));
-        assert_eq!(route(&plan), ["mix.out -> echo.a", "echo.out -> out.audio"]);
+        assert_eq!(route(&plan), ["mix.out -> echo.a", "echo.out -> out.in"]);
         let plan = fixture::plan(&fork(r#"(name: "p", from: "out", to: "out.done")"#));
         assert_eq!(route(&plan), ["out.done"]);
     }
@@ -341,7 +345,7 @@ mod tests {
         let plan = fixture::plan(
             &text.replace("to: \"out\")],\n        )", "to: \"out\", via: [\"mix.b\"])],\n        )"),
         );
-        assert_eq!(route(&plan)[0], "in.audio -> mix.b");
+        assert_eq!(route(&plan)[0], "in.out -> mix.b");
     }
 
     #[test]
@@ -366,7 +370,7 @@ mod tests {
                 r#"from: "in", to: "out", via: ["mix", "left"]"#,
                 "a route without `via`: in -> left -> mix -> echo -> out",
             ),
-            (r#"from: "in.audio", to: "out", via: ["lft"]"#, "did you mean `left`?"),
+            (r#"from: "in.out", to: "out", via: ["lft"]"#, "did you mean `left`?"),
             (r#"from: "in", to: "mix.out""#, "name one of `mix.a` or `mix.b`"),
         ] {
             let (plan, diagnostics) = fixture::check(&fork(&format!("(name: \"p\", {path})")));

@@ -350,6 +350,54 @@ mod tests {
     }
 
     #[test]
+    fn ends_that_do_not_fit_say_what_they_are() {
+        let told = |edge: &str| {
+            let (_, diagnostics) = fixture::check(&format!(
+                r#"(
+                    nodes: {{
+                        "in": (kind: "audio/wav-source"), "mix": (kind: "audio/mix"), "out": (kind: "audio/wav-sink"),
+                    }},
+                    edges: [{edge}],
+                )"#
+            ));
+            let first = &diagnostics[0];
+            format!("{}: {}", first.message, first.help.as_deref().unwrap_or_default())
+        };
+        for (edge, words) in [
+            (
+                r#"(from: "out", to: "mix.a")"#,
+                "`out` (audio/wav-sink) has no output: `graphrun nodes audio/wav-sink` describes its ports",
+            ),
+            (
+                r#"(from: "in", to: "in")"#,
+                "`in` (audio/wav-source) has no input: `graphrun nodes audio/wav-source` describes its ports",
+            ),
+            (
+                r#"(from: "mix.a", to: "out")"#,
+                "`mix.a` is an input, where an output is wanted: its output is `mix.out`",
+            ),
+            (
+                r#"(from: "in", to: "mix.out")"#,
+                "`mix.out` is an output, where an input is wanted: name one of `mix.a` or `mix.b`",
+            ),
+            (
+                r#"(from: "in", to: "out.done")"#,
+                "`out.done` is a sink's `done`, where an input is wanted: its input is `out.in`",
+            ),
+            (
+                r#"(from: "out.dune")"#,
+                "`out` (audio/wav-sink) has no output `dune`: did you mean `out.done`?",
+            ),
+            (
+                r#"(from: "in")"#,
+                "the edge from `in` has no `to`: add to: \"node\"; only an edge from a sink's `done` is without",
+            ),
+        ] {
+            assert_eq!(told(edge), words);
+        }
+    }
+
+    #[test]
     fn mistakes_of_every_sort_are_told_together() {
         let codes = fixture::codes(
             r#"(
@@ -424,7 +472,7 @@ mod tests {
         let plan = fixture::plan(text);
         assert_eq!(
             plan.edges.iter().map(|edge| edge.name()).collect::<Vec<_>>(),
-            ["in.audio -> out.audio", "out.done"]
+            ["in.out -> out.in", "out.done"]
         );
         assert_eq!(plan.edges[1].budget.limits.len(), 1);
         assert_eq!((plan.nodes[1].inputs.as_slice(), plan.nodes[1].outputs.as_slice()), (&[0][..], &[1][..]));

@@ -96,7 +96,7 @@ pub static DUPLICATE: Code = Code {
     },
     edges: [
         (from: "in", to: "out", budget: (max: "5 ms")),
-        (from: "in.audio", to: "out.audio", budget: (max: "9 ms")),
+        (from: "in.out", to: "out.in", budget: (max: "9 ms")),
     ],
 )"#,
     right: r#"

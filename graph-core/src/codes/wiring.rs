@@ -91,7 +91,7 @@ pub static UNKNOWN_PORT: Code = Code {
         "in":  (kind: "audio/wav-source"),
         "out": (kind: "audio/wav-sink"),
     },
-    edges: [(from: "in.audio", to: "out")],
+    edges: [(from: "in.out", to: "out")],
 )"#,
 };
 

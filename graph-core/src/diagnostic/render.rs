@@ -141,7 +141,7 @@ fn fit(text: &str, width: usize) -> String {
 }
 
 /// Lines of at most `width` columns, broken at spaces; a longer word has a line of its own.
-fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for (at, word) in text.split(' ').enumerate() {
         let line = lines.last_mut().expect("there is always a line");

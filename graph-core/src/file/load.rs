@@ -222,7 +222,7 @@ mod tests {
                 lanes: { "audio": (strict: true) },
                 nodes: { "gain": (with: (ramp: "7 ms", log: "x")), "in": (about: "new") },
                 edges: [
-                    (from: "in.audio", to: "gain.in", queue: (late: "9 ms"), budget: (latency: (max: "50 ms"), mean: "3 ms")),
+                    (from: "in.out", to: "gain.in", queue: (late: "9 ms"), budget: (latency: (max: "50 ms"), mean: "3 ms")),
                     (from: "tts", to: "play", budget: (first: (max: "2 s"))),
                 ],
                 paths: [(name: "whole", budget: (max: "90 ms"))],
@@ -258,6 +258,7 @@ mod tests {
                 nodes: { "tts": (remove: true), "text": (remove: true), "play": (remove: true), "cut": (kind: "audio/cut") },
                 edges: [
                     (from: "gain", to: "out", remove: true), (from: "gain", to: "cut"), (from: "cut", to: "out"),
+                    (from: "tts", to: "play", remove: true),
                 ],
                 paths: [(name: "whole", remove: true)],
             )"#,
@@ -267,8 +268,17 @@ mod tests {
         let nodes: Vec<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
         assert_eq!(nodes, ["in", "gain", "out", "cut"]);
         let edges: Vec<String> = graph.edges.iter().map(|edge| edge.name()).collect();
-        assert_eq!(edges, ["in.audio -> gain.in", "gain.out -> cut.in", "cut.out -> out.audio"]);
+        assert_eq!(edges, ["in.out -> gain.in", "gain.out -> cut.in", "cut.out -> out.in"]);
         assert!(graph.paths.is_empty());
+    }
+
+    #[test]
+    fn an_edge_to_a_node_that_the_same_overlay_removes_is_not_dropped_in_silence() {
+        let (graph, _) = over(
+            r#"(nodes: { "play": (remove: true) }, edges: [(from: "tts", to: "play", queue: (capacity: 1))])"#,
+        );
+        let edges: Vec<String> = graph.unwrap().edges.iter().map(|edge| edge.name()).collect();
+        assert!(edges.contains(&"tts.audio -> play".to_owned()), "{edges:?}");
     }
 
     #[test]
@@ -284,8 +294,8 @@ mod tests {
             told,
             [
                 "the node `gian` has no `kind` / add kind: \"domain/name\", or did you mean the node `gain`?",
-                "there is no edge `gian -> out.audio` to remove in the files before this one / did you mean `gain.out -> \
-                 out.audio`?",
+                "there is no edge `gian -> out.in` to remove in the files before this one / did you mean `gain.out -> \
+                 out.in`?",
                 "the path `hole` has no `from` / add from: \"node\"",
                 "the path `hole` has no `to` / add to: \"node\"",
             ]

@@ -4,10 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     parts::{BenchPart, EdgePart, FilePart, LanePart, NodePart, OverheadPart, Part, PathPart},
-    spec::{
-        BenchSpec, EdgeSpec, Endpoint, GraphSpec, LaneSpec, NodeSpec, OverheadSpec, PathSpec, QueueSpec,
-        RawWith,
-    },
+    spec::{BenchSpec, EdgeSpec, GraphSpec, LaneSpec, NodeSpec, OverheadSpec, PathSpec, QueueSpec, RawWith},
 };
 use crate::{
     budget::Measure,
@@ -47,8 +44,8 @@ pub(super) fn merge(
         graph.class = file.class.or(graph.class);
         graph.warm_up = file.warm_up.unwrap_or(graph.warm_up);
         lanes.lay(file.lanes, &mut diagnostics);
-        nodes.lay(file.nodes, &mut diagnostics);
-        edges.push(file.edges);
+        let removed = nodes.lay(file.nodes, &mut diagnostics);
+        edges.push((file.edges, removed));
         paths.lay(file.paths, &mut diagnostics);
         benches.lay(file.benches, &mut diagnostics);
         overheads.lay(file.overheads, &mut diagnostics);
@@ -56,17 +53,22 @@ pub(super) fn merge(
 
     let ports = Ports::new(&nodes, kinds);
     let mut laid = Layers::default();
-    for mut file in edges {
+    for (mut file, removed) in edges {
+        let goes = |edge: &EdgePart| {
+            [Some(&edge.from), edge.to.as_ref()].into_iter().flatten().any(|end| removed.contains(&end.node))
+        };
+        laid.drop_if(goes);
+        // To remove an edge together with its node is no mistake.
+        file.retain(|edge| !(edge.remove && goes(edge)));
         for edge in &mut file {
             ports.complete(edge);
         }
-        file.retain(|edge| !ports.is_removed(edge) || edge.remove);
         laid.lay(file, &mut diagnostics);
     }
 
     let mut finish = Finish { diagnostics };
     graph.lanes = lanes.parts().map(lane).collect();
-    graph.edges = laid.parts().filter(|edge| !ports.is_removed(edge)).map(edge).collect();
+    graph.edges = laid.parts().map(edge).collect();
     let names: Vec<String> = nodes.slots.iter().flatten().map(|slot| slot.part.key()).collect();
     graph.nodes = nodes.parts().map(|part| finish.node(part, &names)).collect();
     graph.paths = paths.parts().filter_map(|part| finish.path(part)).collect();
@@ -79,7 +81,6 @@ pub(super) fn merge(
 struct Layers<P> {
     slots: Vec<Option<Slot<P>>>,
     by_key: HashMap<String, usize>,
-    removed: Vec<String>,
 }
 
 struct Slot<P> {
@@ -90,13 +91,14 @@ struct Slot<P> {
 
 impl<P> Default for Layers<P> {
     fn default() -> Layers<P> {
-        Layers { slots: Vec::new(), by_key: HashMap::new(), removed: Vec::new() }
+        Layers { slots: Vec::new(), by_key: HashMap::new() }
     }
 }
 
 impl<P: Part> Layers<P> {
-    /// Lays the parts of one file over those of the files before it.
-    fn lay(&mut self, parts: Vec<P>, diagnostics: &mut Diagnostics) {
+    /// Lays the parts of one file over those of the files before it. Returns the keys of what it removes.
+    fn lay(&mut self, parts: Vec<P>, diagnostics: &mut Diagnostics) -> Vec<String> {
+        let mut removed = Vec::new();
         for part in parts {
             let key = part.key();
             let latest = part.span().clone();
@@ -120,10 +122,22 @@ impl<P: Part> Layers<P> {
             } else if part.removes() {
                 self.slots[at] = None;
                 self.by_key.remove(&key);
-                self.removed.push(key);
+                removed.push(key);
             } else {
                 slot.part.lay(part);
                 slot.latest = latest;
+            }
+        }
+        removed
+    }
+
+    fn drop_if(&mut self, goes: impl Fn(&P) -> bool) {
+        for slot in &mut self.slots {
+            if let Some(Slot { part, .. }) = slot
+                && goes(part)
+            {
+                self.by_key.remove(&part.key());
+                *slot = None;
             }
         }
     }
@@ -149,10 +163,7 @@ impl<P: Part> Layers<P> {
 }
 
 /// The kinds of the nodes, to complete ports that are left out.
-struct Ports<'a> {
-    kinds: HashMap<String, &'a KindSpec>,
-    removed: Vec<String>,
-}
+struct Ports<'a>(HashMap<String, &'a KindSpec>);
 
 impl<'a> Ports<'a> {
     fn new(nodes: &Layers<NodePart>, kinds: &'a dyn Kinds) -> Ports<'a> {
@@ -160,21 +171,12 @@ impl<'a> Ports<'a> {
             let kind = kinds.get(&slot.part.kind.as_ref()?.value)?;
             Some((slot.part.key(), kind))
         };
-        Ports {
-            kinds: nodes.slots.iter().flatten().filter_map(kind).collect(),
-            removed: nodes.removed.iter().filter(|key| !nodes.by_key.contains_key(*key)).cloned().collect(),
-        }
-    }
-
-    /// Whether the edge is at a node that was removed, and goes with it.
-    fn is_removed(&self, edge: &EdgePart) -> bool {
-        let removed = |end: &Spanned<Endpoint>| self.removed.contains(&end.node);
-        removed(&edge.from) || edge.to.as_ref().is_some_and(removed)
+        Ports(nodes.slots.iter().flatten().filter_map(kind).collect())
     }
 
     /// Fills in the ports that are left out where only one fits.
     fn complete(&self, edge: &mut EdgePart) {
-        if let Some(kind) = self.kinds.get(&edge.from.node) {
+        if let Some(kind) = self.0.get(&edge.from.node) {
             let leads_on = edge.to.is_some();
             let fits = |port: &&PortSpec| match port.role {
                 PortRole::Output { .. } => leads_on,
@@ -188,7 +190,7 @@ impl<'a> Ports<'a> {
             }
         }
         if let Some(to) = &mut edge.to
-            && let Some(kind) = self.kinds.get(&to.node)
+            && let Some(kind) = self.0.get(&to.node)
         {
             fill(&mut to.value.port, edge.wire, kind.inputs());
         }

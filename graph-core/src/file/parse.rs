@@ -448,7 +448,7 @@ mod tests {
             full: Full::DropOldest,
             late: Some(Nanos::from_millis(50)),
         };
-        assert_eq!((edge.name().as_str(), edge.queue), ("in.audio -> out.audio", queue));
+        assert_eq!((edge.name().as_str(), edge.queue), ("in.out -> out.in", queue));
         assert!(edge.measure_all);
         let bounds: Vec<Bound> = edge.budget.limits.iter().map(|limit| limit.bound).collect();
         let at_most = |measure, stat, nanos| Bound::AtMost { measure, stat, limit: Nanos(nanos) };

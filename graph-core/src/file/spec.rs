@@ -140,7 +140,7 @@ pub enum OnError {
 pub struct Restart {
     /// The wait before the first restart; it doubles with each failure that follows at once.
     pub first: Nanos,
-    /// The longest wait.
+    /// The longest wait, at least `first`.
     pub max: Nanos,
     /// After so many restarts in a row the run ends; `None` for never.
     pub times: Option<u32>,

@@ -7,8 +7,8 @@ mod run;
 
 pub use machine::Machine;
 pub use model::{
-    BenchReport, Blocked, EdgeReport, Failure, Figures, Note, NoteValue, OverheadReport, PacketReport,
-    PartReport, PathReport, Report, SCHEMA_VERSION, Times, TurnPart, TurnReport,
+    BenchReport, Blocked, EdgeReport, Figures, Note, NoteValue, OverheadReport, PacketReport, PartReport,
+    PathReport, Report, SCHEMA_VERSION, Times, TurnPart, TurnReport,
 };
 pub use progress::Progress;
 pub use run::Run;

@@ -8,6 +8,7 @@ use super::Machine;
 use crate::{
     budget::{Bound, Category, Figure, Judgement, Level, Measure, Reference, Stat, Verdict},
     measure::{Counts, PathCounts, Snapshot},
+    run::{self, Failure},
     time::Nanos,
 };
 
@@ -268,19 +269,21 @@ pub enum NoteValue {
     Text(String),
 }
 
-/// A node that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Failure {
-    /// The node.
-    pub node: String,
-    /// What happened.
-    pub error: String,
+impl From<run::Note> for Note {
+    fn from(note: run::Note) -> Note {
+        Note { node: note.node, name: note.name.to_owned(), value: NoteValue::Count(note.value) }
+    }
 }
 
 impl Report {
     /// The exit status that the run asks for.
     pub fn exit_code(&self) -> u8 {
         self.exit_code
+    }
+
+    /// Whether a node failed for good. One that was restarted, or whose packet was skipped, did not.
+    pub fn has_failed(&self) -> bool {
+        self.failures.iter().any(|failure| failure.fatal)
     }
 
     /// All limits that the run was to judge.

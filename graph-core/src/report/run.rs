@@ -5,14 +5,15 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     Machine,
     model::{
-        BenchReport, Blocked, EdgeReport, Failure, Figures, Note, NoteValue, OverheadReport, PacketReport,
-        PartReport, PathReport, Report, SCHEMA_VERSION, Times, TurnPart, TurnReport,
+        BenchReport, Blocked, EdgeReport, Figures, Note, NoteValue, OverheadReport, PacketReport, PartReport,
+        PathReport, Report, SCHEMA_VERSION, Times, TurnPart, TurnReport,
     },
 };
 use crate::{
     budget::{Bench, Evidence, Judgement, Level, Limit, Measure, Verdict, exit, judge},
     check::{Plan, PlanEdge, PlanPath},
     measure::{Counts, EdgeMeter, Hop, Part, PathMeter, Sample, Snapshot, WorstLineage},
+    run::Failure,
     time::Nanos,
 };
 
@@ -91,12 +92,12 @@ fn verdict(report: &Report) -> Verdict {
         Level::Warn => judgement.verdict.min(Verdict::Warn),
         Level::Fail => judgement.verdict,
     };
-    let failed = (!report.failures.is_empty()).then_some(Verdict::Fail);
+    let failed = report.has_failed().then_some(Verdict::Fail);
     Verdict::of_all(report.judgements().map(weight).chain(failed))
 }
 
 fn exit_code(report: &Report) -> u8 {
-    let failed = (!report.failures.is_empty()).then_some(exit::FAILED);
+    let failed = report.has_failed().then_some(exit::NODE_FAILED);
     let undecided = |judgement: &Judgement| judgement.verdict.is_undecided();
     let nothing_judged = report.judgements().next().is_some() && report.judgements().all(undecided);
     let interrupted = (report.interrupted && nothing_judged).then_some(exit::INTERRUPTED);
@@ -362,7 +363,7 @@ mod tests {
     }
 
     fn failure() -> Failure {
-        Failure { node: "mic".to_owned(), error: "unplugged".to_owned() }
+        Failure { node: "mic".to_owned(), message: "unplugged".to_owned(), lost: 0, fatal: true }
     }
 
     #[test]
@@ -375,7 +376,7 @@ mod tests {
             (report.verdict, report.exit_code())
         };
         assert_eq!(outcome(strict(), &[3, 5]), (Verdict::Pass, exit::OK));
-        assert_eq!(outcome(strict(), &[3, 6]), (Verdict::Fail, exit::BUDGET));
+        assert_eq!(outcome(strict(), &[3, 6]), (Verdict::Fail, exit::BUDGET_FAILED));
         assert_eq!(outcome(strict(), &[]), (Verdict::NoData, exit::UNDECIDED));
         assert_eq!(outcome(Budget::default(), &[3]), (Verdict::NotBudgeted, exit::OK));
         assert_eq!(outcome(budget(vec![max(5, Level::Warn)]), &[6]), (Verdict::Warn, exit::OK));
@@ -387,7 +388,7 @@ mod tests {
         let rig = Rig::new(budget(vec![max(5, Level::Fail)]));
         rig.packet(6);
         let report = Run { failures: vec![failure()], ..rig.run() }.report();
-        assert_eq!((report.verdict, report.exit_code()), (Verdict::Fail, exit::FAILED));
+        assert_eq!((report.verdict, report.exit_code()), (Verdict::Fail, exit::NODE_FAILED));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A node that failed, and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Failure {
     /// The node.
     pub node: String,

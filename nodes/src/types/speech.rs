@@ -27,6 +27,9 @@ payload!(Speech, "speech");
 pub struct Transcript {
     /// The words, as the recogniser writes them.
     pub text: Arc<str>,
+    /// Leading words of the text that are not likely to change, since two runs over growing sound agreed on them; all
+    /// of them in a final text.
+    pub stable_words: usize,
     /// Whether the utterance is over and the text will not change.
     pub is_final: bool,
 }

@@ -51,7 +51,7 @@ fn verify(store: &Store, names: &[String]) -> u8 {
             Err(error) => status = fail(&error),
         }
     }
-    exit::worst([print(&result), status])
+    exit::combine([print(&result), status])
 }
 
 fn named_or<'a>(names: &'a [String], all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {

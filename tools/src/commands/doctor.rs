@@ -10,16 +10,16 @@ use crate::{
     terminal::{self, Terminal},
 };
 
-/// Looks at this machine; [`exit::FAILED`] when something is missing.
+/// Looks at this machine; [`exit::BUDGET_FAILED`] when something is missing.
 pub fn run(_args: &DoctorArgs) -> u8 {
     let findings = match doctor::examine() {
         Ok(findings) => findings,
         Err(error) => return fail(&error),
     };
     let missing = findings.iter().any(|finding| finding.level == Level::Missing);
-    exit::worst([
+    exit::combine([
         print(&render(&findings, terminal::stdout())),
-        if missing { exit::FAILED } else { exit::OK },
+        if missing { exit::BUDGET_FAILED } else { exit::OK },
     ])
 }
 

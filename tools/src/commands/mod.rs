@@ -1,7 +1,13 @@
 //! What each command does: a module a command, with `run(&Args)` that gives the exit status.
 
 pub mod assets;
+pub mod budgets;
+pub mod check;
 pub mod doctor;
+pub mod draw;
+pub mod explain;
+pub mod nodes;
+pub mod run;
 
 use std::{
     fmt::Display,
@@ -27,7 +33,7 @@ pub fn print(result: &str) -> u8 {
 /// Says on stderr why the command could not do what it was asked to.
 pub fn fail(error: &dyn Display) -> u8 {
     eprintln!("graphrun: {error}");
-    exit::FAILED
+    exit::BUDGET_FAILED
 }
 
 /// A table without lines, as wide as the terminal where there is one, else as wide as what it says.

@@ -20,7 +20,9 @@ pub fn run(args: &NodesArgs) -> u8 {
         return print(&reference::kind(kind));
     }
     match registry.missing_feature(wanted) {
-        Some(feature) => fail(&format_args!("`{wanted}` needs the cargo feature `{feature}`, which this build lacks")),
+        Some(feature) => {
+            fail(&format_args!("`{wanted}` needs the cargo feature `{feature}`, which this build lacks"))
+        }
         None => fail(&format_args!("there is no kind `{wanted}`; `graphrun nodes` lists them")),
     };
     exit::USAGE

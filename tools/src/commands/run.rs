@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -45,7 +45,8 @@ pub fn run(args: &RunArgs) -> u8 {
         return exit::NODE_FAILED;
     }
     let machine = Machine::read();
-    let assets: Arc<dyn Assets> = Arc::new(Cache);
+    let base = args.graph.file.parent().map(Path::to_owned).unwrap_or_default();
+    let assets: Arc<dyn Assets> = Arc::new(Cache { base });
     let prepared = match prepare(&graph.plan, &registry, assets, Clock::monotonic()) {
         Ok(prepared) => prepared,
         Err(diagnostics) => return graph::refuse(&diagnostics, args.report.format),
@@ -66,8 +67,10 @@ pub fn run(args: &RunArgs) -> u8 {
 
 /// Fetches the assets that the graph's nodes name.
 fn fetch(graph: &Graph, registry: &Registry) -> Result<(), assets::AssetError> {
-    let needed = graph.plan.nodes.iter().flat_map(|node| registry.assets(&node.kind, &node.with).unwrap_or_default());
-    let mut names: Vec<String> = needed.filter_map(|asset: AssetRef| asset.name().map(str::to_owned)).collect();
+    let needed =
+        graph.plan.nodes.iter().flat_map(|node| registry.assets(&node.kind, &node.with).unwrap_or_default());
+    let mut names: Vec<String> =
+        needed.filter_map(|asset: AssetRef| asset.name().map(str::to_owned)).collect();
     names.sort_unstable();
     names.dedup();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -75,14 +78,20 @@ fn fetch(graph: &Graph, registry: &Registry) -> Result<(), assets::AssetError> {
     assets::ensure(&names, &mut |event| progress.show(event)).map(drop)
 }
 
-/// Assets in the user's cache.
-struct Cache;
+/// Assets in the user's cache, and files beside the graph.
+struct Cache {
+    base: PathBuf,
+}
 
 impl Assets for Cache {
     fn path(&self, name: &str) -> Result<PathBuf, BuildError> {
         let store = Store::shipped()?;
         store.catalogue().find(name)?;
         Ok(store.path(name))
+    }
+
+    fn base(&self) -> &Path {
+        &self.base
     }
 }
 
@@ -132,7 +141,8 @@ fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool)
         .iter()
         .map(|bench| Bench { id: bench.id.value.clone(), budget: bench.budget.to_budget() })
         .collect();
-    let overheads: Vec<String> = graph.spec.overheads.iter().map(|overhead| overhead.name.value.clone()).collect();
+    let overheads: Vec<String> =
+        graph.spec.overheads.iter().map(|overhead| overhead.name.value.clone()).collect();
     Run {
         plan: &graph.plan,
         edges: &outcome.edges,
@@ -142,7 +152,7 @@ fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool)
         machine,
         elapsed: outcome.elapsed,
         interrupted,
-        notes: outcome.notes.clone(),
+        notes: outcome.notes.iter().cloned().map(Into::into).collect(),
         failures: outcome.failures.clone(),
     }
     .report()

@@ -111,7 +111,7 @@ impl Look {
     }
 
     /// The text in at most so many columns.
-    pub(crate) fn cut(&self, text: &str, columns: usize) -> String {
+    pub fn cut(&self, text: &str, columns: usize) -> String {
         if text.width() <= columns {
             return text.to_owned();
         }

@@ -87,7 +87,8 @@ pub(super) fn notes(report: &Report, names: &Names, look: &Look) -> Vec<String> 
     }
     let mut lines = section("notes", lines, look);
     for failure in &report.failures {
-        let text = look.wrap("", &format!("{} failed: {}", failure.node, failure.error));
+        let what = if failure.fatal { "failed" } else { "failed and went on" };
+        let text = look.wrap("", &format!("{} {what}: {}", failure.node, failure.message));
         lines.extend(text.iter().map(|line| look.paint(line, Tone::Bad)));
     }
     lines

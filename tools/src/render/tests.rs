@@ -8,7 +8,8 @@ use graph_core::{
     check::{Plan, PlanEdge, PlanEnd, PlanPath},
     file::{QueueSpec, WarmUp},
     measure::{EdgeMeter, EdgeSpec, Hop, Lineage, PathMeter, PathSpec, Sample, Side},
-    report::{Failure, Machine, Note, NoteValue, Report, Run},
+    report::{Machine, Note, NoteValue, Report, Run},
+    run::Failure,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -89,6 +90,7 @@ fn plan() -> Plan {
         name: name.to_owned(),
         edges: edges.collect(),
         budget,
+        many: true,
         packets: None,
     };
     Plan {
@@ -99,6 +101,7 @@ fn plan() -> Plan {
         edges: edges.collect(),
         lanes: Vec::new(),
         paths: vec![path("round trip", 0..9, cost(5_000_000)), path("synthesis", 6..8, cost(4_000_000))],
+        allocations: Vec::new(),
         order: Vec::new(),
     }
 }
@@ -302,7 +305,12 @@ fn every_verdict_is_told_in_words() {
 #[test]
 fn a_node_that_failed_is_named_with_what_happened() {
     let mut report = voice();
-    report.failures.push(Failure { node: "stt".to_owned(), error: "the model\nis gone".to_owned() });
+    report.failures.push(Failure {
+        node: "stt".to_owned(),
+        message: "the model\nis gone".to_owned(),
+        lost: 1,
+        fatal: true,
+    });
     assert!(human(&report, &look(80)).contains("stt failed: the model is gone\n"));
 }
 
