@@ -350,14 +350,16 @@ impl Lane {
         }
         let mut ctx = Ctx::new(&self.core, node, self.now);
         let result = guarded(&mut ctx, |ctx| slot.stepper.step(ctx));
-        let lost = ctx.taken;
         self.now = self.core.clock.now();
         for output in &slot.outputs {
             output.commit(self.now);
         }
         match result {
             Ok(flow) => {
-                slot.failures = 0;
+                // A step with nothing in hand proves nothing.
+                if ctx.taken > 0 || slot.is_source() {
+                    slot.failures = 0;
+                }
                 match flow {
                     Flow::Done => self.finish(node),
                     Flow::Again => self.core.marks.mark(node),
@@ -366,7 +368,10 @@ impl Lane {
                     Flow::Idle | Flow::Busy => {}
                 }
             }
-            Err(error) => self.failed(node, &error, lost),
+            Err(error) => {
+                let lost = ctx.taken;
+                self.failed(node, &error, lost);
+            }
         }
     }
 

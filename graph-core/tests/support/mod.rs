@@ -78,6 +78,9 @@ pub(crate) struct SlowParams {
     /// The number at which it fails.
     #[serde(default)]
     fails_at: Option<u64>,
+    /// The number from which on it fails.
+    #[serde(default)]
+    fails_from: Option<u64>,
     /// The number at which it panics.
     #[serde(default)]
     panics_at: Option<u64>,
@@ -105,7 +108,9 @@ impl Transform for Slow {
 
     fn process(&mut self, number: Number, cx: &mut Cx<'_, '_, Number>) -> Result<(), NodeError> {
         cx.clock().advance(self.params.takes);
-        if self.params.fails_at == Some(number.0) {
+        if self.params.fails_at == Some(number.0)
+            || self.params.fails_from.is_some_and(|from| number.0 >= from)
+        {
             return Err(NodeError::new("the number is cursed"));
         }
         assert_ne!(self.params.panics_at, Some(number.0), "the number is doomed");
