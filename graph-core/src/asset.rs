@@ -1,13 +1,14 @@
 //! Files that nodes need: models, tokenizers, libraries.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::BuildError;
 
-/// A file named in a graph: `asset:NAME`, fetched and checked before the run, or a path of the user's own.
+/// A file named in a graph: `asset:NAME`, fetched and checked before the run, `asset:NAME/PATH` where the asset is a
+/// directory, or a path of the user's own, relative to the graph file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema, serde::Serialize)]
 #[serde(transparent)]
 pub struct AssetRef(String);
@@ -20,7 +21,13 @@ impl AssetRef {
 
     /// The asset's name, where it is one.
     pub fn name(&self) -> Option<&str> {
-        self.0.strip_prefix("asset:")
+        Some(self.parts()?.0)
+    }
+
+    /// The asset's name and the path inside it, which is empty where the asset is meant as a whole.
+    pub(crate) fn parts(&self) -> Option<(&str, &str)> {
+        let asset = self.0.strip_prefix("asset:")?;
+        Some(asset.split_once('/').unwrap_or((asset, "")))
     }
 
     /// The text as it stands in a graph file.
@@ -33,6 +40,11 @@ impl AssetRef {
 pub trait Assets: Send + Sync {
     /// The path of the asset `name`.
     fn path(&self, name: &str) -> Result<PathBuf, BuildError>;
+
+    /// The directory that paths in the graph are relative to.
+    fn base(&self) -> &Path {
+        Path::new("")
+    }
 }
 
 /// No assets: only paths can be named.
@@ -42,5 +54,17 @@ pub struct NoAssets;
 impl Assets for NoAssets {
     fn path(&self, name: &str) -> Result<PathBuf, BuildError> {
         Err(BuildError::new(format!("asset:{name} is not known here; give the path of a file")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_asset_may_be_meant_as_a_whole_or_a_file_in_it() {
+        assert_eq!(AssetRef::new("asset:vad").parts(), Some(("vad", "")));
+        assert_eq!(AssetRef::new("asset:cards/de/1.wav").parts(), Some(("cards", "de/1.wav")));
+        assert_eq!(AssetRef::new("models/vad.onnx").name(), None);
     }
 }

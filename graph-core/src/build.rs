@@ -40,9 +40,10 @@ impl Build<'_> {
 
     /// Where a file named in the graph is.
     pub fn asset(&self, asset: &AssetRef) -> Result<PathBuf, BuildError> {
-        let path = match asset.name() {
-            Some(name) => self.assets.path(name)?,
-            None => PathBuf::from(asset.as_str()),
+        let path = match asset.parts() {
+            Some((name, "")) => self.assets.path(name)?,
+            Some((name, inside)) => self.assets.path(name)?.join(inside),
+            None => self.assets.base().join(asset.as_str()),
         };
         match path.try_exists() {
             Ok(true) => Ok(path),

@@ -90,16 +90,8 @@ fn label(edge: &PlanEdge) -> String {
     wire.into_iter().chain(limits(&edge.budget)).collect::<Vec<_>>().join(", ")
 }
 
-/// `max 5 ms`, `cost max 100 ms`, `at least 15 /s`, `drops at most 0 %`.
 fn limits(budget: &Budget) -> impl Iterator<Item = String> {
-    budget.limits.iter().map(|limit| match limit.bound {
-        Bound::AtMost { measure: Some(measure), stat, limit } => {
-            format!("{} {} {limit}", measure.name(), stat.name())
-        }
-        Bound::AtMost { measure: None, stat, limit } => format!("{} {limit}", stat.name()),
-        Bound::RateAtLeast(rate) => format!("at least {rate} /s"),
-        Bound::DropsAtMost(share) => format!("drops at most {} %", share * 100.0),
-    })
+    budget.limits.iter().map(|limit| limit.bound.to_string())
 }
 
 /// `round trip: receive -> denoise -> speaker.done (cost max 5 s)`.

@@ -51,3 +51,8 @@ pub use trail::TrailRef;
 pub use turn::{Turn, Turns};
 pub use wire_port::{WireIn, WireOut};
 pub use wiring::Ports;
+
+/// The examples of the book are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/authoring.md")]
+struct Authoring;

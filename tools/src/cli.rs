@@ -3,10 +3,12 @@
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use graph_core::{Nanos, file::units};
+
+use crate::exit;
 
 /// Checks, runs and judges a graph of stages against the latency budget of every edge.
 #[derive(Debug, Parser)]
@@ -15,9 +17,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind
     version,
     arg_required_else_help = true,
     override_usage = "graphrun [run] <FILE> [OPTIONS]\n       graphrun <COMMAND>",
-    after_help = "The result goes to stdout, progress and logs to stderr. RUST_LOG sets what is logged.\n\
-                  Exit status: 0 the budgets hold, 1 a budget failed or it could not be done, 2 wrong use, 4 undecided,\n\
-                  5 invalid graph file, 6 a node failed, 130 interrupted."
+    after_help = after_help()
 )]
 struct Cli {
     #[command(subcommand)]
@@ -35,6 +35,8 @@ pub enum Command {
     Draw(DrawArgs),
     /// List the node kinds, or explain one
     Nodes(NodesArgs),
+    /// Write the budgets of graphs as a page of Markdown
+    Budgets(BudgetsArgs),
     /// Explain the code of an error
     Explain(ExplainArgs),
     /// Write a starter graph, or the source of a new node
@@ -63,7 +65,7 @@ pub struct RunArgs {
     pub graph: GraphArgs,
     /// End the sources after this time, such as `30s`, `5 min` or `500 ms`
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
-    pub duration: Option<Duration>,
+    pub duration: Option<Nanos>,
     /// End the sources after this many turns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub turns: Option<u64>,
@@ -137,6 +139,14 @@ pub struct NodesArgs {
     /// Give the whole reference as a page of Markdown
     #[arg(long, conflicts_with = "kind")]
     pub markdown: bool,
+}
+
+/// Arguments of `budgets`.
+#[derive(Debug, Args)]
+pub struct BudgetsArgs {
+    /// The graph files
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
 }
 
 /// Arguments of `explain`.
@@ -221,6 +231,15 @@ pub fn parse(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Result
     }
 }
 
+fn after_help() -> String {
+    let meanings: String =
+        exit::MEANINGS.iter().map(|(code, meaning)| format!("\n  {code:3}  {meaning}")).collect();
+    format!(
+        "The result goes to stdout, progress and logs to stderr. RUST_LOG sets what is logged.\n\n\
+         Exit status (of a command that judges nothing: 0, or 1 when it could not be done):{meanings}"
+    )
+}
+
 /// Whether a first argument is the name of a command, or an option of `graphrun` itself.
 fn belongs_to_graphrun(argument: &str) -> bool {
     ["-h", "--help", "-V", "--version", "help"].contains(&argument)
@@ -232,27 +251,18 @@ fn misspelt(file: &Path) -> Option<String> {
     let bare = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
     let word = file.to_str().filter(bare).filter(|_| !file.exists())?;
     let commands = Cli::command();
-    let near = |name: &&str| strsim::damerau_levenshtein(word, name) <= 2;
-    let mut names =
-        commands.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
-    names.find(near).map(str::to_owned)
+    let names = commands.get_subcommands().map(clap::Command::get_name);
+    let (distance, near) = names.map(|name| (strsim::damerau_levenshtein(word, name), name)).min()?;
+    (distance <= 2).then(|| near.to_owned())
 }
 
-/// Reads a time with its unit.
-fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
-    let seconds = match unit {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err("give a time with its unit (ms, s, min or h), such as `30s`".into()),
-    };
-    let number: f64 = number.trim().parse().map_err(|_| format!("`{}` is no number", number.trim()))?;
-    Duration::try_from_secs_f64(number * seconds)
-        .ok()
-        .filter(|duration| !duration.is_zero())
-        .ok_or_else(|| "give a time above zero that fits a clock".into())
+/// Reads a time as the graph file writes it.
+fn duration(text: &str) -> Result<Nanos, String> {
+    match units::duration(text) {
+        Ok(Nanos::ZERO) => Err("give a time above zero".into()),
+        Ok(time) => Ok(time),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -277,14 +287,14 @@ mod tests {
         };
         assert_eq!(run.graph.file, PathBuf::from("voice.ron"));
         assert_eq!(run.graph.overlays, [PathBuf::from("a.ron"), PathBuf::from("b.ron")]);
-        assert_eq!((run.turns, run.duration), (Some(3), Some(Duration::from_millis(1500))));
+        assert_eq!((run.turns, run.duration), (Some(3), Some(Nanos::from_millis(1500))));
         assert_eq!(run.report.format, Format::Human);
         assert!(matches!(typed("graphrun run voice.ron --format json"), Ok(Command::Run(_))));
     }
 
     #[test]
     fn the_name_of_a_command_wins_over_a_file_of_that_name() {
-        assert!(matches!(typed("graphrun nodes"), Ok(Command::Nodes(NodesArgs { kind: None }))));
+        assert!(matches!(typed("graphrun nodes"), Ok(Command::Nodes(NodesArgs { kind: None, .. }))));
         assert!(matches!(typed("graphrun ./nodes"), Ok(Command::Run(_))));
         assert!(matches!(typed("graphrun run nodes"), Ok(Command::Run(_))));
     }
@@ -298,7 +308,7 @@ mod tests {
             "graphrun a.ron --for 30",
             "graphrun --turns 3",
         ] {
-            assert_eq!(typed(line).unwrap_err().exit_code(), i32::from(crate::exit::USAGE), "{line}");
+            assert_eq!(typed(line).unwrap_err().exit_code(), i32::from(exit::USAGE), "{line}");
         }
         assert_eq!(typed("graphrun --help").unwrap_err().exit_code(), 0);
     }
@@ -307,15 +317,15 @@ mod tests {
     fn a_misspelt_command_is_not_taken_for_a_file() {
         let error = typed("graphrun docter").unwrap_err();
         assert!(error.to_string().contains("did you mean `doctor`?"), "{error}");
-        assert_eq!(error.exit_code(), i32::from(crate::exit::USAGE));
+        assert_eq!(error.exit_code(), i32::from(exit::USAGE));
         assert!(matches!(typed("graphrun graphs/check.ron"), Ok(Command::Run(_))));
     }
 
     #[test]
     fn a_time_needs_its_unit() {
-        assert_eq!(duration("500 ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(duration("2min"), Ok(Duration::from_secs(120)));
-        for wrong in ["30", "s", "-1s", "0s", "1e300h", "nan s", "1 week"] {
+        assert_eq!(duration("500 ms"), Ok(Nanos::from_millis(500)));
+        assert_eq!(duration("2min"), Ok(Nanos::from_secs(120)));
+        for wrong in ["30", "s", "-1s", "0s", "1e300h", "1 week"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
     }

@@ -19,10 +19,11 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(args),
         Command::Draw(args) => commands::draw::run(args),
         Command::Nodes(args) => commands::nodes::run(args),
+        Command::Budgets(args) => commands::budgets::run(args),
         Command::Explain(args) => commands::explain::run(args),
+        Command::New(args) => commands::new::run(args),
         Command::Assets(args) => commands::assets::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
-        other => commands::fail(&format_args!("not in this build yet: {other:?}")),
     })
 }
 

@@ -1,5 +1,7 @@
 //! A budget as the graph file states it.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::time::Nanos;
@@ -199,4 +201,18 @@ pub struct Bench {
     pub id: String,
     /// Limits on `mean` or `p50`.
     pub budget: Budget,
+}
+
+/// `max 5 ms`, `cost max 100 ms`, `at least 15 /s`, `drops at most 0 %`.
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::AtMost { measure: Some(measure), stat, limit } => {
+                write!(f, "{} {} {limit}", measure.name(), stat.name())
+            }
+            Bound::AtMost { measure: None, stat, limit } => write!(f, "{} {limit}", stat.name()),
+            Bound::RateAtLeast(rate) => write!(f, "at least {rate} /s"),
+            Bound::DropsAtMost(share) => write!(f, "drops at most {} %", share * 100.0),
+        }
+    }
 }

@@ -17,8 +17,10 @@ use super::{
 };
 use crate::{
     asset::Assets,
+    file::{LaneSpec, Priority},
     measure::{EdgeMeter, PathMeter},
     time::{Nanos, Stamp},
+    turn::Turn,
 };
 
 /// A run that is under way.
@@ -45,6 +47,14 @@ impl Prepared {
         let mut not_made = Vec::new();
         for lane in lanes {
             let name = lane.name.clone();
+            if let Some(refused) = lane.spec.as_ref().and_then(refused_wishes) {
+                match lane.spec.as_ref().is_some_and(|spec| spec.strict) {
+                    true => {
+                        not_made.push(NotMade { node: name.clone(), message: format!("lane: {refused}") })
+                    }
+                    false => run.tell(&name, Turn::NONE, "lane", &refused),
+                }
+            }
             let (gate, go) = channel();
             let thread = LaneThread {
                 lane,
@@ -87,6 +97,18 @@ impl Prepared {
         }
         Ok(Running { run, threads, edges, paths, events, started })
     }
+}
+
+/// What a lane asks of the kernel that this version does not ask for.
+fn refused_wishes(spec: &LaneSpec) -> Option<String> {
+    let wishes = [
+        (spec.priority != Priority::Normal, "its priority"),
+        (!spec.cpus.is_empty(), "its CPUs"),
+        (spec.lock_memory, "locked memory"),
+    ];
+    let refused: Vec<&str> = wishes.into_iter().filter(|(wished, _)| *wished).map(|(_, wish)| wish).collect();
+    (!refused.is_empty())
+        .then(|| format!("{} not applied by this version: it runs as any thread", refused.join(" and ")))
 }
 
 struct LaneThread {

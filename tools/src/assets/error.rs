@@ -90,22 +90,18 @@ pub enum AssetError {
 
     /// A file is not what assets.ron says.
     #[error(
-        "`{file}` of the asset `{name}` is damaged or another version: expected {expected_bytes} bytes with \
-         sha256 {expected}, found {found_bytes} bytes with sha256 {found}; nothing was kept of it"
+        "`{file}` of the asset `{name}` is damaged or another version: expected {expected}, found {found}; it was not \
+         kept"
     )]
     Mismatch {
         /// The asset.
         name: String,
         /// The file.
         file: String,
-        /// SHA-256 in assets.ron.
+        /// Size and SHA-256 in assets.ron.
         expected: String,
-        /// SHA-256 of the file.
+        /// Size and SHA-256 of the file, or that it is longer.
         found: String,
-        /// Size in assets.ron.
-        expected_bytes: u64,
-        /// Size of the file, or one byte more than expected where it is longer.
-        found_bytes: u64,
     },
 
     /// The disk of the cache is full.

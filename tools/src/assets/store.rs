@@ -86,7 +86,7 @@ impl Store {
         }
     }
 
-    /// The paths of assets that are here.
+    /// The paths of assets that are here; `NAME/FILE` is one file of a directory.
     ///
     /// # Errors
     /// [`AssetError::Absent`] for the first that is not, [`AssetError::Unknown`] for a name that is none.
@@ -114,7 +114,15 @@ impl Store {
             let path = self.part_path(asset, part);
             let found = match File::open(&path) {
                 Ok(file) => copy_hashed(file, part, &mut io::sink()).map_err(AssetError::io("read", path))?,
-                Err(_) => Found { bytes: 0, sha256: "none".into() },
+                Err(_) => {
+                    let [name, file] = [&asset.name, &part.from].map(String::clone);
+                    return Err(AssetError::Mismatch {
+                        name,
+                        file,
+                        expected: "a file".into(),
+                        found: "none".into(),
+                    });
+                }
             };
             found.must_be(part, asset)
         });
@@ -157,13 +165,16 @@ impl Found {
         if self.bytes == part.bytes && self.sha256 == part.sha256 {
             return Ok(());
         }
+        let described = |bytes, sha256: &str| format!("{bytes} bytes with sha256 {sha256}");
         Err(AssetError::Mismatch {
             name: asset.name.clone(),
             file: part.from.clone(),
-            expected: part.sha256.into(),
-            found: self.sha256,
-            expected_bytes: part.bytes,
-            found_bytes: self.bytes,
+            expected: described(part.bytes, part.sha256),
+            found: if self.bytes > part.bytes {
+                "more bytes".into()
+            } else {
+                described(self.bytes, &self.sha256)
+            },
         })
     }
 }

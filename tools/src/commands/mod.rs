@@ -1,10 +1,12 @@
 //! What each command does: a module a command, with `run(&Args)` that gives the exit status.
 
 pub mod assets;
+pub mod budgets;
 pub mod check;
 pub mod doctor;
 pub mod draw;
 pub mod explain;
+pub mod new;
 pub mod nodes;
 pub mod run;
 

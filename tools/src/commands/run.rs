@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -45,7 +45,8 @@ pub fn run(args: &RunArgs) -> u8 {
         return exit::NODE_FAILED;
     }
     let machine = Machine::read();
-    let assets: Arc<dyn Assets> = Arc::new(Cache);
+    let base = args.graph.file.parent().map(Path::to_owned).unwrap_or_default();
+    let assets: Arc<dyn Assets> = Arc::new(Cache { base });
     let prepared = match prepare(&graph.plan, &registry, assets, Clock::monotonic()) {
         Ok(prepared) => prepared,
         Err(diagnostics) => return graph::refuse(&diagnostics, args.report.format),
@@ -77,14 +78,20 @@ fn fetch(graph: &Graph, registry: &Registry) -> Result<(), assets::AssetError> {
     assets::ensure(&names, &mut |event| progress.show(event)).map(drop)
 }
 
-/// Assets in the user's cache.
-struct Cache;
+/// Assets in the user's cache, and files beside the graph.
+struct Cache {
+    base: PathBuf,
+}
 
 impl Assets for Cache {
     fn path(&self, name: &str) -> Result<PathBuf, BuildError> {
         let store = Store::shipped()?;
         store.catalogue().find(name)?;
         Ok(store.path(name))
+    }
+
+    fn base(&self) -> &Path {
+        &self.base
     }
 }
 
@@ -117,7 +124,7 @@ fn watch(graph: &Graph, args: &RunArgs, running: Running) -> Outcome {
             running.events().try_iter().for_each(|event| live.event(&event));
         }
         live.state(&graph.plan, &running);
-        let over = args.duration.is_some_and(|limit| Duration::from(running.elapsed()) >= limit);
+        let over = args.duration.is_some_and(|limit| running.elapsed() >= limit);
         if over || args.turns.is_some_and(|turns| running.turns().1 >= turns) {
             stopper.stop();
         }

@@ -1,0 +1,259 @@
+//! Nodes for tests of the runtime.
+
+use graph_core::{
+    Build, BuildError, Cause, Ctx, Cx, Done, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Registry,
+    Source, Stamp, Transform, payload,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number(pub u64);
+payload!(Number, "number");
+
+/// Counts from 0, a number a period, each in a turn of its own where asked.
+pub struct Every {
+    params: EveryParams,
+    next: u64,
+    due: Option<Stamp>,
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EveryParams {
+    /// How many numbers.
+    count: u64,
+    /// The time between two.
+    period: Nanos,
+    /// Whether each is a turn.
+    #[serde(default)]
+    turns: bool,
+}
+
+impl Kind for Every {
+    const KIND: &'static str = "test/every";
+    const ABOUT: &'static str = "Counts, a number a period.";
+    type Params = EveryParams;
+
+    fn new(params: &EveryParams, _: &mut Build<'_>) -> Result<Self, BuildError> {
+        Ok(Every { params: params.clone(), next: 0, due: None })
+    }
+}
+
+impl Source for Every {
+    type Out = Number;
+
+    fn poll(&mut self, now: Stamp, cx: &mut Cx<'_, '_, Number>) -> Result<Flow, NodeError> {
+        let due = *self.due.get_or_insert(now);
+        if now < due {
+            cx.wake_at(due);
+            return Ok(Flow::Idle);
+        }
+        if self.next == self.params.count {
+            return Ok(Flow::Done);
+        }
+        let mut cause = Cause::from_origin(due);
+        if self.params.turns {
+            cause = cause.in_turn(cx.open_turn());
+        }
+        cx.emit_as(cause, Nanos::ZERO, Number(self.next));
+        self.next += 1;
+        self.due = Some(due + self.params.period);
+        Ok(Flow::Again)
+    }
+}
+
+/// Takes a while over each number, and fails or panics at one.
+pub struct Slow {
+    params: SlowParams,
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlowParams {
+    /// The time that a number takes.
+    #[serde(default)]
+    takes: Nanos,
+    /// The number at which it fails.
+    #[serde(default)]
+    fails_at: Option<u64>,
+    /// The number at which it panics.
+    #[serde(default)]
+    panics_at: Option<u64>,
+    /// Whether its making fails.
+    #[serde(default)]
+    unmakeable: bool,
+}
+
+impl Kind for Slow {
+    const KIND: &'static str = "test/slow";
+    const ABOUT: &'static str = "Takes a while.";
+    type Params = SlowParams;
+
+    fn new(params: &SlowParams, _: &mut Build<'_>) -> Result<Self, BuildError> {
+        if params.unmakeable {
+            return Err(BuildError::new("the part is missing; order one"));
+        }
+        Ok(Slow { params: params.clone() })
+    }
+}
+
+impl Transform for Slow {
+    type In = Number;
+    type Out = Number;
+
+    fn process(&mut self, number: Number, cx: &mut Cx<'_, '_, Number>) -> Result<(), NodeError> {
+        cx.clock().advance(self.params.takes);
+        if self.params.fails_at == Some(number.0) {
+            return Err(NodeError::new("the number is cursed"));
+        }
+        assert_ne!(self.params.panics_at, Some(number.0), "the number is doomed");
+        cx.emit(number);
+        Ok(())
+    }
+}
+
+/// Tells every number it takes and cancels the turn of some.
+pub struct Tell {
+    params: TellParams,
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TellParams {
+    /// The time that a number takes.
+    #[serde(default)]
+    takes: Nanos,
+}
+
+pub struct TellPorts {
+    input: In<Number>,
+    done: Done,
+}
+
+impl Kind for Tell {
+    const KIND: &'static str = "test/tell";
+    const ABOUT: &'static str = "Takes numbers.";
+    type Params = TellParams;
+
+    fn new(params: &TellParams, _: &mut Build<'_>) -> Result<Self, BuildError> {
+        Ok(Tell { params: params.clone() })
+    }
+}
+
+impl Node for Tell {
+    type Ports = TellPorts;
+
+    fn ports(ports: &mut Ports<'_>) -> TellPorts {
+        TellPorts { input: ports.input("in", "Numbers."), done: ports.done() }
+    }
+
+    fn step(&mut self, ports: &mut TellPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+        if let Some(taken) = ports.input.take(ctx) {
+            ctx.clock().advance(self.params.takes);
+            ports.done.mark(ctx, taken.cause, Nanos::ZERO);
+        }
+        Ok(Flow::Idle)
+    }
+}
+
+/// Cancels the turn of a number when the number after it comes, as somebody who speaks again does.
+pub struct BargeIn {
+    before: Option<Cause>,
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+pub struct BargeInPorts {
+    input: In<Number>,
+    out: Out<Number>,
+}
+
+impl Kind for BargeIn {
+    const KIND: &'static str = "test/barge-in";
+    const ABOUT: &'static str = "Cancels the turn before.";
+    type Params = Nothing;
+
+    fn new(_: &Nothing, _: &mut Build<'_>) -> Result<Self, BuildError> {
+        Ok(BargeIn { before: None })
+    }
+}
+
+impl Node for BargeIn {
+    type Ports = BargeInPorts;
+
+    fn ports(ports: &mut Ports<'_>) -> BargeInPorts {
+        BargeInPorts { input: ports.input("in", "Numbers."), out: ports.output("out", "Numbers.") }
+    }
+
+    fn step(&mut self, ports: &mut BargeInPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+        if let Some(taken) = ports.input.take(ctx) {
+            if let Some(before) = self.before.replace(taken.cause) {
+                ctx.cancel(before.turn);
+            }
+            ports.out.emit(ctx, taken.payload);
+        }
+        Ok(Flow::Idle)
+    }
+}
+
+/// Adds the latest number of its latch to each that it takes, and what came back by its feedback input.
+pub struct Mix {
+    back: u64,
+}
+
+pub struct MixPorts {
+    input: In<Number>,
+    back: In<Number>,
+    latest: graph_core::Latch<Number>,
+    out: Out<Number>,
+}
+
+impl Kind for Mix {
+    const KIND: &'static str = "test/mix";
+    const ABOUT: &'static str = "Mixes what it takes with a latest value.";
+    type Params = Nothing;
+
+    fn new(_: &Nothing, _: &mut Build<'_>) -> Result<Self, BuildError> {
+        Ok(Mix { back: 0 })
+    }
+}
+
+impl Node for Mix {
+    type Ports = MixPorts;
+
+    fn ports(ports: &mut Ports<'_>) -> MixPorts {
+        MixPorts {
+            back: ports.control("back", "What came of it."),
+            input: ports.input("in", "Numbers."),
+            latest: ports.latch("latest", "What is added."),
+            out: ports.output("out", "Sums."),
+        }
+    }
+
+    fn step(&mut self, ports: &mut MixPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+        while ports.back.take(ctx).is_some() {
+            self.back += 1;
+        }
+        if let Some(taken) = ports.input.take(ctx) {
+            let latest = ports.latest.latest(ctx).map_or(0, |number| number.0);
+            ports.out.emit_as(
+                ctx,
+                taken.cause,
+                Nanos::ZERO,
+                Number(taken.payload.0 * 1_000_000 + latest * 1_000 + self.back),
+            );
+        }
+        Ok(Flow::Idle)
+    }
+}
+
+/// All of them.
+pub fn registry() -> Registry {
+    let mut registry = Registry::new();
+    registry.source::<Every>().transform::<Slow>().node::<Tell>().node::<BargeIn>().node::<Mix>();
+    registry
+}
