@@ -189,7 +189,11 @@ impl Slot {
 
     fn has_room(&self, now: Stamp) -> bool {
         // All of them, so that each edge knows that it keeps the node.
-        self.outputs.iter().fold(true, |room, output| output.has_room(now) && room)
+        let mut room = true;
+        for output in &self.outputs {
+            room &= output.has_room(now);
+        }
+        room
     }
 }
 
@@ -402,7 +406,11 @@ impl Lane {
     fn close(&mut self, node: usize) {
         let slot = &mut self.slots[node];
         slot.state = State::Closing;
-        if slot.outputs.iter().fold(true, |all, output| output.flush() && all) {
+        let mut flushed = true;
+        for output in &slot.outputs {
+            flushed &= output.flush();
+        }
+        if flushed {
             slot.state = State::Closed;
             slot.outputs.iter().for_each(|output| output.close());
             slot.inputs.iter().for_each(|input| input.leave());
