@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::{
-    budget::{Bound, Budget},
+    budget::Budget,
     check::{Plan, PlanEdge, PlanPath},
 };
 

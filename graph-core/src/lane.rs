@@ -350,23 +350,28 @@ impl Lane {
         }
         let mut ctx = Ctx::new(&self.core, node, self.now);
         let result = guarded(&mut ctx, |ctx| slot.stepper.step(ctx));
-        let lost = ctx.taken;
         self.now = self.core.clock.now();
         for output in &slot.outputs {
             output.commit(self.now);
         }
         match result {
             Ok(flow) => {
-                slot.failures = 0;
+                // A step with nothing in hand proves nothing.
+                if ctx.taken > 0 || slot.is_source() {
+                    slot.failures = 0;
+                }
                 match flow {
                     Flow::Done => self.finish(node),
                     Flow::Again => self.core.marks.mark(node),
                     Flow::Idle if slot.has_packet() => self.core.marks.mark(node),
                     Flow::Idle if slot.is_starved() => self.core.marks.mark(node),
-                    Flow::Idle => {}
+                    Flow::Idle | Flow::Busy => {}
                 }
             }
-            Err(error) => self.failed(node, &error, lost),
+            Err(error) => {
+                let lost = ctx.taken;
+                self.failed(node, &error, lost);
+            }
         }
     }
 
@@ -384,7 +389,7 @@ impl Lane {
         }
         match result {
             Ok(Flow::Again) => self.core.marks.mark(node),
-            Ok(Flow::Idle) => {}
+            Ok(Flow::Idle | Flow::Busy) => {}
             Ok(Flow::Done) => self.close(node),
             Err(error) => {
                 let fatal = slot.on_error == OnError::Fail;

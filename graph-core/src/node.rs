@@ -43,6 +43,9 @@ pub trait Kind: Sized + 'static {
 pub enum Flow {
     /// Nothing to do until a packet, a timer, a descriptor or a waker comes.
     Idle,
+    /// As `Idle`, but the packets that are queued stay there until the node is stepped for another reason: it is busy
+    /// until a timer, a descriptor or a waker. The time is the packets' wait.
+    Busy,
     /// There is more to do: step again as soon as the outputs have room, after the nodes nearer to a sink.
     Again,
     /// The node has ended: its outputs close, and it is not stepped again.

@@ -21,10 +21,8 @@ pub struct Header {
     pub held: Nanos,
     /// The interaction it belongs to.
     pub turn: Turn,
-    /// Where the intervals of its lineage are kept.
+    /// The hop that its cause came by.
     pub trail: TrailRef,
-    /// Whether it is the first packet of its cause on its port.
-    pub first: bool,
 }
 
 /// A payload and its header.
@@ -48,7 +46,7 @@ pub struct Cause {
     pub taken: Stamp,
     /// The interaction it belongs to.
     pub turn: Turn,
-    /// Where the intervals of its lineage are kept.
+    /// The hop that it came by.
     pub trail: TrailRef,
 }
 

@@ -14,7 +14,6 @@ use crate::{
     payload::Payload,
     record::Recorder,
     time::{Nanos, Stamp},
-    trail::{TrailRef, TrailRing},
 };
 
 /// A packet that a node took.
@@ -70,8 +69,7 @@ impl<T: Payload> In<T> {
                 continue;
             }
             ctx.now = taken;
-            input.recorder.taken(&packet.header, taken);
-            let cause = packet.header.cause(taken);
+            let cause = input.recorder.taken(&packet.header, taken);
             if input.trigger != Trigger::Latch {
                 ctx.took(cause);
             }
@@ -129,36 +127,22 @@ pub(crate) struct Output<T> {
 }
 
 impl<T> Output<T> {
-    pub(crate) fn new(edges: Vec<Tx<T>>, emitter: Emitter, burst: usize) -> Output<T> {
-        Output { edges: RefCell::new(edges), emitter, burst }
+    pub(crate) fn new(edges: Vec<Tx<T>>, burst: usize) -> Output<T> {
+        Output { edges: RefCell::new(edges), emitter: Emitter::default(), burst }
     }
 }
 
-/// Numbers packets and opens trails: what the outputs of a node have in common.
+/// Numbers the packets of a port.
 #[derive(Default)]
 pub(crate) struct Emitter {
     seq: Cell<u64>,
-    /// The cause of the packet before.
-    before: Cell<Option<(Stamp, TrailRef)>>,
-    ring: Option<Rc<RefCell<TrailRing>>>,
 }
 
 impl Emitter {
-    pub(crate) fn new(ring: Option<Rc<RefCell<TrailRing>>>) -> Emitter {
-        Emitter { ring, ..Emitter::default() }
-    }
-
     #[inline]
-    pub(crate) fn header(&self, ctx: &Ctx<'_>, mut cause: Cause, held: Nanos) -> Header {
-        if cause.trail == TrailRef::NONE
-            && let Some(ring) = &self.ring
-        {
-            cause.trail = ctx.core.run.trails.open(&mut ring.borrow_mut());
-        }
+    pub(crate) fn header(&self, cause: Cause, held: Nanos) -> Header {
         let seq = self.seq.get();
         self.seq.set(seq + 1);
-        let key = (cause.taken, cause.trail);
-        let first = self.before.replace(Some(key)) != Some(key);
         Header {
             seq,
             origin: cause.origin,
@@ -167,7 +151,6 @@ impl Emitter {
             held,
             turn: cause.turn,
             trail: cause.trail,
-            first,
         }
     }
 }
@@ -195,7 +178,7 @@ impl<T: Payload> Out<T> {
     #[inline]
     pub fn emit_as(&mut self, ctx: &mut Ctx<'_>, cause: Cause, held: Nanos, payload: T) {
         let output = &*self.0;
-        let mut header = output.emitter.header(ctx, cause, held);
+        let mut header = output.emitter.header(cause, held);
         let mut edges = output.edges.borrow_mut();
         let Some((last, others)) = edges.split_last_mut() else { return };
         for edge in others {
@@ -233,8 +216,8 @@ pub struct Done {
 }
 
 impl Done {
-    pub(crate) fn new(recorder: Option<Recorder>, emitter: Emitter) -> Done {
-        Done { recorder, emitter }
+    pub(crate) fn new(recorder: Option<Recorder>) -> Done {
+        Done { recorder, emitter: Emitter::default() }
     }
 
     /// The effect due to `cause` has happened by now; of its time here `held` was waited on purpose.
@@ -242,9 +225,9 @@ impl Done {
         let now = ctx.clock().now();
         ctx.core.run.turns.effect(cause.turn, now);
         if let Some(recorder) = &self.recorder {
-            let header = Header { sent: now, ..self.emitter.header(ctx, cause, held) };
+            let header = Header { sent: now, ..self.emitter.header(cause, held) };
             recorder.meter.sent();
-            recorder.taken(&header, now);
+            let _ = recorder.taken(&header, now);
         }
     }
 }

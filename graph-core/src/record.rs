@@ -7,20 +7,23 @@ use std::{
 
 use crate::{
     file::WarmUp,
-    measure::{EdgeMeter, Hop, Lineage, PathMeter, Sample, Side},
-    packet::Header,
+    measure::{self, EdgeMeter, Hop, PathMeter, Sample, Side},
+    packet::{Cause, Header},
     run::RunCore,
     time::Stamp,
+    trail::{Lineage, TrailRef},
 };
 
 /// The consumer's side of an edge's account.
 pub(crate) struct Recorder {
     pub(crate) meter: Arc<EdgeMeter>,
     run: Arc<RunCore>,
-    /// The edge's place in trails, where a path crosses it.
+    /// The edge's place among the tracked ones, where a path crosses it.
     tracked: Option<usize>,
     /// The paths whose last edge this is.
     ends: RefCell<Vec<PathEnd>>,
+    /// Hops written to trails.
+    hops: Cell<u64>,
     /// Packets that still belong to the warm-up, where that is counted in packets.
     warming: Cell<u64>,
 }
@@ -28,7 +31,7 @@ pub(crate) struct Recorder {
 /// A path, where it ends.
 #[derive(Clone)]
 pub(crate) struct PathEnd {
-    /// The path's edges by their place in trails.
+    /// The path's edges by their place among the tracked ones.
     pub(crate) edges: Vec<usize>,
     pub(crate) meter: Arc<PathMeter>,
     pub(crate) hops: Vec<Hop>,
@@ -45,12 +48,19 @@ impl Recorder {
             WarmUp::Packets(packets) => packets,
             WarmUp::None | WarmUp::Time(_) => 0,
         };
-        Recorder { meter, run, tracked, ends: RefCell::new(ends), warming: Cell::new(warming) }
+        Recorder {
+            meter,
+            run,
+            tracked,
+            ends: RefCell::new(ends),
+            hops: Cell::new(0),
+            warming: Cell::new(warming),
+        }
     }
 
-    /// The packet behind `header` was taken at `taken`.
+    /// The packet behind `header` was taken at `taken`. Returns what it is a cause of.
     #[inline]
-    pub(crate) fn taken(&self, header: &Header, taken: Stamp) {
+    pub(crate) fn taken(&self, header: &Header, taken: Stamp) -> Cause {
         let warm_up = self.is_warming_up(taken);
         self.meter.taken(&Sample {
             seq: header.seq,
@@ -63,13 +73,14 @@ impl Recorder {
             taken,
             held: header.held,
         });
+        let mut cause = header.cause(taken);
         if let Some(edge) = self.tracked {
             let hop = Hop { began: header.began, sent: header.sent, taken, held: header.held };
-            // Where a sibling was here before, the sample is the sibling's.
-            if self.run.trails.record(header.trail, edge, hop) {
-                self.end_paths(header, warm_up);
-            }
+            let count = self.hops.replace(self.hops.get() + 1);
+            cause.trail = self.run.trails.write(edge, count, header.trail, &hop);
+            self.end_paths(header, cause.trail, warm_up);
         }
+        cause
     }
 
     /// A packet was dropped instead of taken at `now`.
@@ -86,18 +97,18 @@ impl Recorder {
         left > 0 || self.run.is_warming_up(now)
     }
 
-    fn end_paths(&self, header: &Header, warm_up: bool) {
+    fn end_paths(&self, header: &Header, trail: TrailRef, warm_up: bool) {
         for path in self.ends.borrow_mut().iter_mut() {
-            if self.run.trails.collect(header.trail, &path.edges, &mut path.hops) {
-                path.meter.completed(&Lineage {
+            match self.run.trails.read(trail, &path.edges, &mut path.hops) {
+                Lineage::Whole => path.meter.completed(&measure::Lineage {
                     seq: header.seq,
                     turn: header.turn.number().unwrap_or(0),
                     warm_up,
                     origin: header.origin,
                     hops: &path.hops,
-                });
-            } else {
-                path.meter.left(1);
+                }),
+                Lineage::Broken => path.meter.left(1),
+                Lineage::Elsewhere => {}
             }
         }
     }

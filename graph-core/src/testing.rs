@@ -135,7 +135,7 @@ impl Alone {
     ) -> Result<Alone, BuildError> {
         let bell = Arc::new(Bell::new(1));
         let (run, events) =
-            RunCore::new(Clock::new_virtual(), Trails::new(0, 0), vec![bell.clone()], WarmUp::None);
+            RunCore::new(Clock::new_virtual(), Trails::new(0), vec![bell.clone()], WarmUp::None);
         let run = Arc::new(run);
         // The node, and whoever feeds it and takes from it.
         let marks = Rc::new(Marks::new(2));
@@ -202,7 +202,6 @@ impl Alone {
             began: cause.origin,
             sent: now,
             turn: cause.turn,
-            first: true,
             ..Header::default()
         };
         self.seq += 1;

@@ -1,17 +1,21 @@
-//! Trails: for each lineage, one hop per edge that it crossed, so that a path's time can be taken apart.
+//! Trails: the hops of each lineage, so that a path's time can be taken apart.
 //!
-//! A source opens a trail for each packet in a ring of its own. Whoever takes a descendant over a tracked edge writes
-//! that edge's hop, once a lineage: the first packet of a cause wins. At a path's last edge the hops are
-//! read back. A lineage that is older than its source's ring is evicted, which is counted by the reader.
+//! Whoever takes a packet over an edge that a path crosses writes that hop down, with a reference to the hop before it,
+//! and the reference to the new hop travels on with the cause. So hops form a tree: packets of one cause, branches of a
+//! fan-out and causes that were kept share what they have in common and nothing else. At a path's last edge the hops are
+//! read backwards.
+//!
+//! Hops are kept in a preallocated ring an edge, written by the edge's consumer alone. A hop that is older than its ring
+//! is gone, which its readers notice.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use crate::{
     measure::Hop,
     time::{Nanos, Stamp},
 };
 
-/// Names the trail of a lineage; a plain value in the packet's header.
+/// Names the hop that a packet's cause came by; a plain value in the packet's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TrailRef {
     index: u32,
@@ -19,7 +23,7 @@ pub struct TrailRef {
 }
 
 impl TrailRef {
-    /// No trail: the graph tracks none.
+    /// No hop was written down.
     pub const NONE: TrailRef = TrailRef { index: u32::MAX, generation: 0 };
 
     /// Tells this trail from others of the time.
@@ -42,13 +46,26 @@ impl Default for TrailRef {
     }
 }
 
-/// The most memory one source's trails may take.
-const RING_BYTES: usize = 4 << 20;
+/// What became of an attempt to read a lineage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lineage {
+    /// Every hop of the path was read.
+    Whole,
+    /// It came by another way.
+    Elsewhere,
+    /// It came by this way, but a hop is older than its ring, or does not begin where the one before was taken.
+    Broken,
+}
+
+/// The most memory that all trails of a run take, as long as no ring is shorter than the shortest.
+const BYTES: usize = 8 << 20;
 const RING_LENGTHS: std::ops::RangeInclusive<usize> = 256..=4096;
 
 #[derive(Debug, Default)]
 struct Cell {
+    /// 0 while it is written.
     generation: AtomicU32,
+    before: AtomicU64,
     began: AtomicU64,
     sent: AtomicU64,
     held: AtomicU64,
@@ -58,102 +75,72 @@ struct Cell {
 /// All trails of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Trails {
-    /// Edges tracked in each trail; none where the graph has no paths.
-    tracked: usize,
     ring_length: usize,
-    /// The lineage that owns each trail now.
-    owners: Box<[AtomicU32]>,
-    /// `owners.len() * tracked` intervals.
+    /// A ring for each edge that a path crosses.
     cells: Box<[Cell]>,
 }
 
-/// One source's part of [`Trails`].
-#[derive(Debug, Default)]
-pub(crate) struct TrailRing {
-    base: u32,
-    opened: u32,
-}
-
 impl Trails {
-    /// Trails of `tracked` edges for `sources` sources.
-    pub(crate) fn new(tracked: usize, sources: usize) -> Trails {
-        if tracked == 0 {
-            return Trails::default();
-        }
-        let ring_length =
-            (RING_BYTES / (tracked * size_of::<Cell>())).clamp(*RING_LENGTHS.start(), *RING_LENGTHS.end());
-        let trails = ring_length * sources;
-        Trails {
-            tracked,
-            ring_length,
-            owners: (0..trails).map(|_| AtomicU32::new(0)).collect(),
-            cells: (0..trails * tracked).map(|_| Cell::default()).collect(),
-        }
+    /// Trails over so many edges.
+    pub(crate) fn new(edges: usize) -> Trails {
+        let fits = BYTES / (edges.max(1) * size_of::<Cell>());
+        let ring_length = fits.clamp(*RING_LENGTHS.start(), *RING_LENGTHS.end());
+        Trails { ring_length, cells: (0..edges * ring_length).map(|_| Cell::default()).collect() }
     }
 
-    /// The part of the `source`-th source.
-    pub(crate) fn ring(&self, source: usize) -> TrailRing {
-        TrailRing { base: (source * self.ring_length) as u32, opened: 0 }
-    }
-
-    /// A trail for a new lineage of the ring's source.
+    /// Writes down the `count`-th hop over `edge`, which follows the hop `before`.
     #[inline]
-    pub(crate) fn open(&self, ring: &mut TrailRing) -> TrailRef {
-        if self.tracked == 0 {
-            return TrailRef::NONE;
-        }
-        let index = ring.base + ring.opened % self.ring_length as u32;
-        // Generation 0 marks a cell nobody wrote.
-        let generation = ring.opened / self.ring_length as u32 + 1;
-        ring.opened = ring.opened.wrapping_add(1);
-        self.owners[index as usize].store(generation, Ordering::Release);
-        TrailRef { index, generation }
-    }
-
-    /// Writes what the lineage spent on the tracked edge `edge`, unless a sibling has been there before. Returns
-    /// whether it wrote.
-    #[inline]
-    pub(crate) fn record(&self, trail: TrailRef, edge: usize, hop: Hop) -> bool {
-        let Some(cell) = self.cell(trail, edge) else { return false };
-        if cell.generation.load(Ordering::Relaxed) == trail.generation {
-            return false;
-        }
+    pub(crate) fn write(&self, edge: usize, count: u64, before: TrailRef, hop: &Hop) -> TrailRef {
+        let index = edge * self.ring_length + (count % self.ring_length as u64) as usize;
+        // Never 0, and another one each time that the ring comes round.
+        let generation = (count / self.ring_length as u64) as u32 | 1 << 31;
+        let cell = &self.cells[index];
+        cell.generation.store(0, Ordering::Relaxed);
+        fence(Ordering::Release);
+        cell.before.store(before.to_bits(), Ordering::Relaxed);
         cell.began.store(hop.began.0, Ordering::Relaxed);
         cell.sent.store(hop.sent.0, Ordering::Relaxed);
         cell.held.store(hop.held.0, Ordering::Relaxed);
         cell.taken.store(hop.taken.0, Ordering::Relaxed);
-        cell.generation.store(trail.generation, Ordering::Release);
-        true
+        cell.generation.store(generation, Ordering::Release);
+        TrailRef { index: index as u32, generation }
     }
 
-    /// Reads the lineage's hops over the tracked edges `edges` into `hops`, oldest first. Returns whether it crossed
-    /// them all, one after the other, and its trail has not been given to another lineage.
-    pub(crate) fn collect(&self, trail: TrailRef, edges: &[usize], hops: &mut Vec<Hop>) -> bool {
+    /// Reads the hops over `edges` that end with `last` into `hops`, oldest first.
+    pub(crate) fn read(&self, last: TrailRef, edges: &[usize], hops: &mut Vec<Hop>) -> Lineage {
         hops.clear();
-        for &edge in edges {
-            let Some(cell) = self.cell(trail, edge) else { return false };
-            if cell.generation.load(Ordering::Acquire) != trail.generation {
-                return false;
+        let mut at = last;
+        for &edge in edges.iter().rev() {
+            if at == TrailRef::NONE || at.index as usize / self.ring_length != edge {
+                return Lineage::Elsewhere;
             }
-            let hop = Hop {
-                began: Stamp(cell.began.load(Ordering::Relaxed)),
-                sent: Stamp(cell.sent.load(Ordering::Relaxed)),
-                held: Nanos(cell.held.load(Ordering::Relaxed)),
-                taken: Stamp(cell.taken.load(Ordering::Relaxed)),
-            };
-            if hops.last().is_some_and(|before: &Hop| before.taken != hop.began) {
-                return false;
+            let Some((before, hop)) = self.cell(at) else { return Lineage::Broken };
+            if hops.last().is_some_and(|after: &Hop| after.began != hop.taken) {
+                return Lineage::Broken;
             }
             hops.push(hop);
+            at = before;
         }
-        // The ring may have come round while the hops were read.
-        self.cell(trail, 0).is_some()
+        hops.reverse();
+        Lineage::Whole
     }
 
-    fn cell(&self, trail: TrailRef, edge: usize) -> Option<&Cell> {
-        let owner = self.owners.get(trail.index as usize)?;
-        (owner.load(Ordering::Acquire) == trail.generation)
-            .then(|| &self.cells[trail.index as usize * self.tracked + edge])
+    fn cell(&self, at: TrailRef) -> Option<(TrailRef, Hop)> {
+        let cell = self.cells.get(at.index as usize)?;
+        let is_same = |order| cell.generation.load(order) == at.generation;
+        if !is_same(Ordering::Acquire) {
+            return None;
+        }
+        let before = TrailRef::from_bits(cell.before.load(Ordering::Relaxed));
+        let hop = Hop {
+            began: Stamp(cell.began.load(Ordering::Relaxed)),
+            sent: Stamp(cell.sent.load(Ordering::Relaxed)),
+            held: Nanos(cell.held.load(Ordering::Relaxed)),
+            taken: Stamp(cell.taken.load(Ordering::Relaxed)),
+        };
+        // The ring may have come round meanwhile.
+        fence(Ordering::Acquire);
+        is_same(Ordering::Relaxed).then_some((before, hop))
     }
 }
 
@@ -167,55 +154,57 @@ mod tests {
 
     #[test]
     fn a_lineage_is_read_back_edge_by_edge() {
-        let trails = Trails::new(2, 1);
-        let trail = trails.open(&mut trails.ring(0));
-        trails.record(trail, 0, hop(1, 3));
-        trails.record(trail, 1, hop(3, 8));
+        let trails = Trails::new(2);
+        let first = trails.write(0, 0, TrailRef::NONE, &hop(1, 3));
+        let second = trails.write(1, 0, first, &hop(3, 8));
         let mut hops = Vec::new();
-        assert!(trails.collect(trail, &[0, 1], &mut hops));
+        assert_eq!(trails.read(second, &[0, 1], &mut hops), Lineage::Whole);
+        assert_eq!(hops, [hop(1, 3), hop(3, 8)]);
+        assert_eq!(trails.read(second, &[1], &mut hops), Lineage::Whole);
+        assert_eq!(hops, [hop(3, 8)], "a path may begin in the middle");
+    }
+
+    #[test]
+    fn packets_of_one_cause_share_what_was_before_and_nothing_else() {
+        let trails = Trails::new(2);
+        let shared = trails.write(0, 0, TrailRef::NONE, &hop(1, 3));
+        let early = trails.write(1, 0, shared, &hop(3, 8));
+        let late = trails.write(1, 1, shared, &hop(3, 20));
+        let mut hops = Vec::new();
+        assert_eq!(trails.read(late, &[0, 1], &mut hops), Lineage::Whole);
+        assert_eq!(hops, [hop(1, 3), hop(3, 20)]);
+        assert_eq!(trails.read(early, &[0, 1], &mut hops), Lineage::Whole);
         assert_eq!(hops, [hop(1, 3), hop(3, 8)]);
     }
 
     #[test]
-    fn the_first_packet_of_a_cause_keeps_the_hop() {
-        let trails = Trails::new(1, 1);
-        let trail = trails.open(&mut trails.ring(0));
-        trails.record(trail, 0, hop(1, 3));
-        trails.record(trail, 0, hop(1, 9));
+    fn branches_that_meet_again_are_told_apart() {
+        let trails = Trails::new(4);
+        let shared = trails.write(0, 0, TrailRef::NONE, &hop(1, 3));
+        let left = trails.write(1, 0, shared, &hop(3, 5));
+        let right = trails.write(2, 0, shared, &hop(3, 6));
         let mut hops = Vec::new();
-        assert!(trails.collect(trail, &[0], &mut hops));
-        assert_eq!(hops, [hop(1, 3)]);
+        let end = trails.write(3, 0, left, &hop(5, 7));
+        assert_eq!(trails.read(end, &[0, 2, 3], &mut hops), Lineage::Elsewhere);
+        let end = trails.write(3, 1, right, &hop(6, 9));
+        assert_eq!(trails.read(end, &[0, 2, 3], &mut hops), Lineage::Whole);
+        assert_eq!(hops, [hop(1, 3), hop(3, 6), hop(6, 9)]);
     }
 
     #[test]
-    fn a_lineage_that_left_the_path_or_was_evicted_is_not_read_back() {
-        let trails = Trails::new(2, 1);
-        let mut ring = trails.ring(0);
-        let trail = trails.open(&mut ring);
-        trails.record(trail, 0, hop(1, 3));
-        let mut hops = Vec::new();
-        assert!(!trails.collect(trail, &[0, 1], &mut hops));
-        trails.record(trail, 1, hop(3, 8));
-        assert!(trails.collect(trail, &[0, 1], &mut hops));
-        for _ in 0..trails.ring_length {
-            trails.open(&mut ring);
-        }
-        assert!(!trails.collect(trail, &[0, 1], &mut hops));
+    fn a_hop_older_than_its_ring_is_gone() {
+        let trails = Trails::new(2);
+        let first = trails.write(0, 0, TrailRef::NONE, &hop(1, 3));
+        let second = trails.write(1, 0, first, &hop(3, 8));
+        trails.write(0, trails.ring_length as u64, TrailRef::NONE, &hop(5, 9));
+        assert_eq!(trails.read(second, &[0, 1], &mut Vec::new()), Lineage::Broken);
     }
 
     #[test]
-    fn intervals_that_do_not_touch_are_no_lineage() {
-        let trails = Trails::new(2, 1);
-        let trail = trails.open(&mut trails.ring(0));
-        trails.record(trail, 0, hop(1, 3));
-        trails.record(trail, 1, hop(4, 8));
-        assert!(!trails.collect(trail, &[0, 1], &mut Vec::new()));
-    }
-
-    #[test]
-    fn without_paths_there_are_no_trails() {
-        let trails = Trails::new(0, 3);
-        assert_eq!(trails.open(&mut trails.ring(2)), TrailRef::NONE);
-        trails.record(TrailRef::NONE, 0, hop(1, 2));
+    fn hops_that_do_not_touch_are_no_lineage() {
+        let trails = Trails::new(2);
+        let first = trails.write(0, 0, TrailRef::NONE, &hop(1, 3));
+        let second = trails.write(1, 0, first, &hop(4, 8));
+        assert_eq!(trails.read(second, &[0, 1], &mut Vec::new()), Lineage::Broken);
     }
 }

@@ -35,15 +35,15 @@ pub(crate) struct WireOutput {
 }
 
 impl WireOut {
-    pub(crate) fn new(edge: Option<Rc<WireOutput>>, emitter: Emitter) -> WireOut {
-        WireOut { edge, emitter }
+    pub(crate) fn new(edge: Option<Rc<WireOutput>>) -> WireOut {
+        WireOut { edge, emitter: Emitter::default() }
     }
 
     /// Call just before the packet is sent: it is due to `cause`, `held` of its time here was waited on purpose, and
     /// the other end will know it by `key`. Keys count up in their low bits.
     pub fn emit(&mut self, ctx: &mut Ctx<'_>, cause: Cause, held: Nanos, key: u64) {
         if let Some(edge) = &self.edge {
-            let header = Header { sent: ctx.clock().now(), ..self.emitter.header(ctx, cause, held) };
+            let header = Header { sent: ctx.clock().now(), ..self.emitter.header(cause, held) };
             edge.meter.sent();
             if edge.table.leave(key, &header) {
                 edge.meter.lost(Side::Producer, 1);
@@ -87,12 +87,12 @@ impl WireIn {
         let header = wire.table.take(key)?;
         let taken = ctx.clock().now();
         ctx.now = taken;
-        if ctx.is_cancelled(header.turn) {
+        let cause = if ctx.is_cancelled(header.turn) {
             wire.recorder.meter.cancelled(Side::Consumer);
+            header.cause(taken)
         } else {
-            wire.recorder.taken(&header, taken);
-        }
-        let cause = header.cause(taken);
+            wire.recorder.taken(&header, taken)
+        };
         ctx.took(cause);
         Some(cause)
     }

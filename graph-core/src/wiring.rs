@@ -6,10 +6,9 @@ use crate::{
     edge::{CrossRx, CrossTx, Rx, Tx},
     kind::{Arity, PortRole, PortSpec, Trigger},
     payload::Payload,
-    port::{Done, Emitter, In, Input, Latch, Out, Output},
+    port::{Done, In, Input, Latch, Out, Output},
     record::Recorder,
     time::Stamp,
-    trail::TrailRing,
     wire_port::{WireIn, WireInput, WireOut, WireOutput},
 };
 
@@ -33,8 +32,6 @@ pub(crate) struct Wiring {
     pub(crate) done: Option<Recorder>,
     pub(crate) wire_tx: Vec<(&'static str, WireOutput)>,
     pub(crate) wire_rx: Vec<(&'static str, WireInput)>,
-    /// Where the node opens trails, if it may originate data.
-    pub(crate) ring: Option<Rc<RefCell<TrailRing>>>,
     pub(crate) inputs: Vec<Rc<dyn InputView>>,
     pub(crate) outputs: Vec<Rc<dyn OutputView>>,
     pub(crate) wires: Vec<Rc<WireInput>>,
@@ -114,7 +111,7 @@ impl Ports<'_> {
                 ));
                 Done::default()
             }
-            Mode::Bind(wiring) => Done::new(wiring.done.take(), Emitter::new(wiring.ring.clone())),
+            Mode::Bind(wiring) => Done::new(wiring.done.take()),
         }
     }
 
@@ -130,7 +127,7 @@ impl Ports<'_> {
                 let found = wiring.wire_tx.iter().position(|(port, _)| *port == name);
                 let edge = found.map(|at| Rc::new(wiring.wire_tx.swap_remove(at).1));
                 wiring.outputs.extend(edge.clone().map(|edge| edge as Rc<dyn OutputView>));
-                WireOut::new(edge, Emitter::new(wiring.ring.clone()))
+                WireOut::new(edge)
             }
         }
     }
@@ -188,14 +185,14 @@ impl Ports<'_> {
         match &mut self.mode {
             Mode::Describe(ports) => {
                 ports.push(PortSpec::new::<T>(name, about, PortRole::Output { arity }));
-                Out::new(Rc::new(Output::new(edges, Emitter::default(), burst)))
+                Out::new(Rc::new(Output::new(edges, burst)))
             }
             Mode::Bind(wiring) => {
                 while let Some(at) = wiring.tx.iter().position(|(port, _)| *port == name) {
                     let (_, end) = wiring.tx.remove(at);
                     edges.push(downcast_either::<Tx<T>, CrossTx<T>>(end, Tx::Cross));
                 }
-                let output = Rc::new(Output::new(edges, Emitter::new(wiring.ring.clone()), burst));
+                let output = Rc::new(Output::new(edges, burst));
                 wiring.outputs.push(output.clone());
                 Out::new(output)
             }

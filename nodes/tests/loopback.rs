@@ -93,7 +93,7 @@ fn host(second_byte: u8) -> String {
 
 /// Player -> receiver -> sender -> glasses, over two sockets; the player sends to `player_to`.
 ///
-/// The sender's lead is long, so that a machine that stalls does not put a pause into the sound.
+/// Lead and wait are long, so that a machine that stalls neither puts a pause into the sound nor makes a packet late.
 fn over_the_loopback(from: &Path, to: &Path, host: &str, player_to: &str) -> (Plan, Outcome) {
     let graph = format!(
         r#"(
@@ -101,7 +101,7 @@ fn over_the_loopback(from: &Path, to: &Path, host: &str, player_to: &str) -> (Pl
             nodes: {{
                 "player": (kind: "net/speech-player",
                            with: (to: "{player_to}", files: ["{}"], lead: "50 ms", trail: "0 ms")),
-                "receive": (kind: "net/udp-audio", with: (bind: "{host}:5004")),
+                "receive": (kind: "net/udp-audio", with: (bind: "{host}:5004", wait: "500 ms")),
                 "speaker": (kind: "net/rtp-audio-out", with: (to: "{host}:5006", lead: "5 s")),
                 "glasses": (kind: "net/glasses", with: (bind: "{host}:5006", file: "{}")),
             }},

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Labels of what is told so often that it only belongs on the line that changes.
-const PASSING: [&str; 1] = ["hears"];
+const PASSING: [&str; 1] = ["hearing"];
 /// Where nobody watches, the state is told this often.
 const PLAIN_EVERY: Nanos = Nanos::from_secs(10);
 
@@ -43,7 +43,9 @@ impl Live {
     /// Shows what a node told.
     pub fn event(&mut self, event: &Event) {
         match event {
-            Event::Told { label, text, .. } if PASSING.contains(label) => self.passing.clone_from(text),
+            Event::Told { label, text, .. } if self.is_terminal && PASSING.contains(label) => {
+                self.passing.clone_from(text);
+            }
             Event::Told { node, turn, label, text } => {
                 self.passing.clear();
                 let turn = turn.map(|turn| format!("turn {turn}  ")).unwrap_or_default();

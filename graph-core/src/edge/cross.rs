@@ -7,12 +7,7 @@ use std::{collections::VecDeque, sync::Arc};
 use crossbeam_queue::ArrayQueue;
 
 use super::{EdgeState, packets};
-use crate::{
-    file::{Capacity, Full},
-    measure::Side,
-    packet::Packet,
-    time::Stamp,
-};
+use crate::{file::Full, measure::Side, packet::Packet, time::Stamp};
 
 /// The producer's end.
 pub(crate) struct CrossTx<T> {
@@ -91,21 +86,17 @@ impl<T> CrossTx<T> {
             return false;
         }
         let sent = packet.header.sent;
-        let timed_out = matches!(self.state.queue.capacity, Capacity::Time(_))
-            && self.state.queue.full != Full::Block
-            && self.state.is_full(self.len(), sent);
-        let refused = match (self.state.queue.full, timed_out) {
-            (Full::DropOldest, _) => {
-                if let TxRing::Steal(ring) = &self.ring {
-                    let too_long = timed_out.then(|| ring.pop()).flatten();
-                    let too_many = ring.force_push(packet);
-                    for _ in too_long.into_iter().chain(too_many) {
-                        self.state.dropped(sent);
-                    }
+        let refused = match self.state.queue.full {
+            Full::DropOldest => {
+                self.make_room(sent);
+                if let TxRing::Steal(ring) = &self.ring
+                    && ring.force_push(packet).is_some()
+                {
+                    self.state.dropped(sent);
                 }
                 false
             }
-            (Full::Block, _) => {
+            Full::Block => {
                 if !self.spill.is_empty() {
                     self.spill.push_back(packet);
                 } else if let Err(packet) = self.offer(packet) {
@@ -113,8 +104,9 @@ impl<T> CrossTx<T> {
                 }
                 false
             }
-            (Full::DropNewest | Full::Fail, true) => true,
-            (Full::DropNewest | Full::Fail, false) => self.offer(packet).is_err(),
+            Full::DropNewest | Full::Fail => {
+                self.state.is_full(self.len(), sent) || self.offer(packet).is_err()
+            }
         };
         if refused {
             self.state.dropped(sent);
@@ -122,6 +114,17 @@ impl<T> CrossTx<T> {
         }
         self.state.consumer.wake();
         false
+    }
+
+    /// Drops the oldest packets until the queue is within its bound.
+    fn make_room(&self, now: Stamp) {
+        let TxRing::Steal(ring) = &self.ring else { return };
+        while self.state.is_full(ring.len(), now)
+            && let Some(oldest) = ring.pop()
+        {
+            self.state.freed(oldest.header.sent);
+            self.state.dropped(now);
+        }
     }
 
     fn offer(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {

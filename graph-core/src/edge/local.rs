@@ -55,7 +55,7 @@ impl<T> Local<T> {
             return false;
         }
         let mut queue = self.queue.borrow_mut();
-        if self.state.queue.full != Full::Block && self.state.is_full(queue.len(), now) {
+        while self.state.queue.full != Full::Block && self.state.is_full(queue.len(), now) {
             self.state.dropped(now);
             match self.state.queue.full {
                 Full::DropOldest => {

@@ -4,7 +4,7 @@
 //! number: the sender leaves the packet's header under it, the receiver finds it there, and the lineage goes on. A
 //! key that is never asked for is a packet that never arrived.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
     packet::Header,
@@ -27,7 +27,6 @@ struct Slot {
     held: AtomicU64,
     turn: AtomicU64,
     trail: AtomicU64,
-    first: AtomicBool,
 }
 
 /// The headers of packets under way; one writer and one reader.
@@ -59,7 +58,6 @@ impl WireTable {
         slot.held.store(header.held.0, Ordering::Relaxed);
         slot.turn.store(header.turn.to_bits(), Ordering::Relaxed);
         slot.trail.store(header.trail.to_bits(), Ordering::Relaxed);
-        slot.first.store(header.first, Ordering::Relaxed);
         slot.key.store(key.wrapping_add(1), Ordering::Release);
         lost
     }
@@ -79,7 +77,6 @@ impl WireTable {
             held: Nanos(slot.held.load(Ordering::Relaxed)),
             turn: Turn::from_bits(slot.turn.load(Ordering::Relaxed)),
             trail: TrailRef::from_bits(slot.trail.load(Ordering::Relaxed)),
-            first: slot.first.load(Ordering::Relaxed),
         };
         slot.key.compare_exchange(tag, 0, Ordering::AcqRel, Ordering::Relaxed).ok().map(|_| header)
     }

@@ -68,10 +68,8 @@ struct Preparation<'a> {
     places: Vec<usize>,
     edges: Vec<Arc<EdgeMeter>>,
     paths: Vec<Arc<PathMeter>>,
-    /// Place in trails of each edge that a path crosses.
+    /// Place among the tracked ones of each edge that a path crosses.
     tracked: HashMap<usize, usize>,
-    /// Nodes that may originate data, by their place among the rings of trails.
-    origins: Vec<usize>,
 }
 
 impl<'a> Preparation<'a> {
@@ -88,10 +86,7 @@ impl<'a> Preparation<'a> {
             let next = tracked.len();
             tracked.entry(edge).or_insert(next);
         }
-        let queued_input = |edge: &usize| !plan.edges[*edge].wire;
-        let origins: Vec<usize> =
-            (0..plan.nodes.len()).filter(|&node| !plan.nodes[node].inputs.iter().any(queued_input)).collect();
-        let trails = Trails::new(tracked.len(), origins.len());
+        let trails = Trails::new(tracked.len());
         let (run, events) = RunCore::new(clock, trails, bells.clone(), plan.warm_up);
         let edges = plan.edges.iter().map(|edge| Arc::new(edge_meter(plan, registry, edge))).collect();
         let paths = plan.paths.iter().map(|path| {
@@ -104,18 +99,7 @@ impl<'a> Preparation<'a> {
             }))
         });
         let paths = paths.collect();
-        Preparation {
-            plan,
-            registry,
-            run: Arc::new(run),
-            events,
-            bells,
-            places,
-            edges,
-            paths,
-            tracked,
-            origins,
-        }
+        Preparation { plan, registry, run: Arc::new(run), events, bells, places, edges, paths, tracked }
     }
 
     fn lanes(&self) -> Result<Vec<LaneSetup>, Diagnostics> {
@@ -140,7 +124,7 @@ impl<'a> Preparation<'a> {
     fn nodes(&self) -> Result<Vec<Option<NodeSetup>>, Diagnostics> {
         let mut wrong = Diagnostics::default();
         let mut nodes = Vec::new();
-        for (index, node) in self.plan.nodes.iter().enumerate() {
+        for node in &self.plan.nodes {
             let entry = self.registry.entry(&node.kind).expect("the check found the kind");
             let params = match (entry.parse)(&node.with, &entry.spec) {
                 Ok(params) => params,
@@ -149,13 +133,11 @@ impl<'a> Preparation<'a> {
                     continue;
                 }
             };
-            let ring = self.origins.iter().position(|&origin| origin == index);
             nodes.push(Some(NodeSetup {
                 id: node.id.as_str().into(),
                 entry: entry.clone(),
                 params,
                 on_error: node.on_error,
-                ring: ring.map(|ring| self.run.trails.ring(ring)),
                 rx: Vec::new(),
                 tx: Vec::new(),
                 done: None,

@@ -2,7 +2,6 @@
 
 use std::{
     any::Any,
-    cell::RefCell,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     rc::Rc,
@@ -23,7 +22,6 @@ use crate::{
     record::Recorder,
     registry::Entry,
     time::Nanos,
-    trail::TrailRing,
     wait::Sleep,
     wire_port::{WireInput, WireOutput},
     wiring::{RxEnd, Wiring},
@@ -46,7 +44,6 @@ pub(crate) struct NodeSetup {
     pub(crate) entry: Entry,
     pub(crate) params: AnyParams,
     pub(crate) on_error: OnError,
-    pub(crate) ring: Option<TrailRing>,
     pub(crate) rx: Vec<CrossRxSetup>,
     pub(crate) tx: Vec<(&'static str, Box<dyn Any + Send>)>,
     pub(crate) done: Option<Recorder>,
@@ -153,7 +150,6 @@ impl NodeSetup {
         wiring.done = self.done;
         wiring.wire_tx = self.wire_tx;
         wiring.wire_rx = self.wire_rx;
-        wiring.ring = self.ring.map(|ring| Rc::new(RefCell::new(ring)));
         let stepper = (self.entry.make)(self.params, wiring, build)?;
         let inputs = std::mem::take(&mut wiring.inputs);
         let outputs = std::mem::take(&mut wiring.outputs);

@@ -9,11 +9,11 @@ use serde::Deserialize;
 
 /// A number.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Number(pub u64);
+pub(crate) struct Number(pub u64);
 payload!(Number, "number");
 
 /// Counts from 0, a number a period, each in a turn of its own where asked.
-pub struct Every {
+pub(crate) struct Every {
     params: EveryParams,
     next: u64,
     due: Option<Stamp>,
@@ -21,7 +21,7 @@ pub struct Every {
 
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct EveryParams {
+pub(crate) struct EveryParams {
     /// How many numbers.
     count: u64,
     /// The time between two.
@@ -65,19 +65,22 @@ impl Source for Every {
 }
 
 /// Takes a while over each number, and fails or panics at one.
-pub struct Slow {
+pub(crate) struct Slow {
     params: SlowParams,
 }
 
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SlowParams {
+pub(crate) struct SlowParams {
     /// The time that a number takes.
     #[serde(default)]
     takes: Nanos,
     /// The number at which it fails.
     #[serde(default)]
     fails_at: Option<u64>,
+    /// The number from which on it fails.
+    #[serde(default)]
+    fails_from: Option<u64>,
     /// The number at which it panics.
     #[serde(default)]
     panics_at: Option<u64>,
@@ -105,7 +108,9 @@ impl Transform for Slow {
 
     fn process(&mut self, number: Number, cx: &mut Cx<'_, '_, Number>) -> Result<(), NodeError> {
         cx.clock().advance(self.params.takes);
-        if self.params.fails_at == Some(number.0) {
+        if self.params.fails_at == Some(number.0)
+            || self.params.fails_from.is_some_and(|from| number.0 >= from)
+        {
             return Err(NodeError::new("the number is cursed"));
         }
         assert_ne!(self.params.panics_at, Some(number.0), "the number is doomed");
@@ -114,20 +119,22 @@ impl Transform for Slow {
     }
 }
 
-/// Tells every number it takes and cancels the turn of some.
-pub struct Tell {
+/// Takes numbers, one after the other.
+pub(crate) struct Tell {
     params: TellParams,
+    /// What it is busy with, and until when.
+    busy: Option<(Cause, Stamp)>,
 }
 
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct TellParams {
+pub(crate) struct TellParams {
     /// The time that a number takes.
     #[serde(default)]
     takes: Nanos,
 }
 
-pub struct TellPorts {
+pub(crate) struct TellPorts {
     input: In<Number>,
     done: Done,
 }
@@ -138,7 +145,7 @@ impl Kind for Tell {
     type Params = TellParams;
 
     fn new(params: &TellParams, _: &mut Build<'_>) -> Result<Self, BuildError> {
-        Ok(Tell { params: params.clone() })
+        Ok(Tell { params: params.clone(), busy: None })
     }
 }
 
@@ -150,24 +157,38 @@ impl Node for Tell {
     }
 
     fn step(&mut self, ports: &mut TellPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        if let Some(taken) = ports.input.take(ctx) {
-            ctx.clock().advance(self.params.takes);
-            ports.done.mark(ctx, taken.cause, Nanos::ZERO);
+        if let Some((cause, until)) = self.busy {
+            if ctx.now() < until {
+                return Ok(Flow::Busy);
+            }
+            ports.done.mark(ctx, cause, Nanos::ZERO);
+        }
+        self.busy = ports.input.take(ctx).map(|taken| (taken.cause, taken.cause.taken + self.params.takes));
+        if let Some((_, until)) = self.busy {
+            ctx.wake_at(until);
+            return Ok(Flow::Busy);
         }
         Ok(Flow::Idle)
+    }
+
+    fn finish(&mut self, ports: &mut TellPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+        Ok(match self.step(ports, ctx)? {
+            Flow::Idle => Flow::Done,
+            flow => flow,
+        })
     }
 }
 
 /// Cancels the turn of a number when the number after it comes, as somebody who speaks again does.
-pub struct BargeIn {
+pub(crate) struct BargeIn {
     before: Option<Cause>,
 }
 
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Nothing {}
+pub(crate) struct Nothing {}
 
-pub struct BargeInPorts {
+pub(crate) struct BargeInPorts {
     input: In<Number>,
     out: Out<Number>,
 }
@@ -201,11 +222,11 @@ impl Node for BargeIn {
 }
 
 /// Adds the latest number of its latch to each that it takes, and what came back by its feedback input.
-pub struct Mix {
+pub(crate) struct Mix {
     back: u64,
 }
 
-pub struct MixPorts {
+pub(crate) struct MixPorts {
     input: In<Number>,
     back: In<Number>,
     latest: graph_core::Latch<Number>,
@@ -252,7 +273,7 @@ impl Node for Mix {
 }
 
 /// All of them.
-pub fn registry() -> Registry {
+pub(crate) fn registry() -> Registry {
     let mut registry = Registry::new();
     registry.source::<Every>().transform::<Slow>().node::<Tell>().node::<BargeIn>().node::<Mix>();
     registry

@@ -28,7 +28,7 @@ impl Default for ResampleParams {
 
 /// Converts sound of any rate; sound that has the rate already passes untouched.
 ///
-/// The filter is flat to 0.8 of the lower rate's Nyquist frequency and looks 49 samples of the lower rate ahead: the
+/// The filter is flat to 0.85 of the lower rate's Nyquist frequency and looks 49 samples of the lower rate ahead: the
 /// last 3 ms of a packet at 16 kHz, or 2.2 ms at 22,050 Hz, leave with the next one. A packet of another turn begins a
 /// new stream: what the filter still held of the one before is dropped.
 pub struct Resample {

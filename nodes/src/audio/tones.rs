@@ -229,12 +229,16 @@ mod tests {
         Tone::QUERY.render(Rate::HZ_48000, &mut [0.0; 3]);
     }
 
+    fn said_words(text: &str, is_final: bool) -> Transcript {
+        Transcript { text: text.into(), stable_words: text.split_whitespace().count(), is_final }
+    }
+
     #[test]
     fn a_final_transcript_and_an_uncertain_reply_play_their_tones_and_nothing_else_does() {
         let mut alone = graph_core::testing::node::<Tones>(TonesParams::default()).unwrap();
         let mut play = |said: Option<(&str, bool)>, uncertain: Option<bool>| {
             if let Some((text, is_final)) = said {
-                alone.feed("transcript", Transcript { text: text.into(), is_final });
+                alone.feed("transcript", said_words(text, is_final));
             }
             if let Some(uncertain) = uncertain {
                 alone.feed("reply", Reply { markup: "Sorry?".into(), uncertain });
@@ -252,7 +256,7 @@ mod tests {
     fn tones_can_be_turned_off_and_have_a_rate_that_carries_them() {
         let off = TonesParams { query: false, ..TonesParams::default() };
         let mut alone = graph_core::testing::node::<Tones>(off).unwrap();
-        alone.feed("transcript", Transcript { text: "lights on".into(), is_final: true });
+        alone.feed("transcript", said_words("lights on", true));
         assert_eq!(alone.out::<Audio>("out"), []);
         let params = TonesParams { rate: 0, ..TonesParams::default() };
         assert_eq!(

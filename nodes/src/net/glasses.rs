@@ -132,7 +132,7 @@ impl Node for Glasses {
     fn step(&mut self, ports: &mut GlassesPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
         match self.hear(ports, ctx)? {
             true => Ok(Flow::Again),
-            false => Ok(self.listener.rest(ctx)),
+            false => Ok(self.listener.rest(&ports.wire, ctx)),
         }
     }
 

@@ -8,6 +8,9 @@ use super::{
     socket::Receiving,
 };
 
+/// A sender that is a node of the graph and has ended: what it sent may be on its way for so long.
+const LINGER: Nanos = Nanos::from_millis(200);
+
 /// How a node listens.
 pub(crate) struct Listen<'a> {
     /// Where.
@@ -30,6 +33,8 @@ pub(crate) struct Listener {
     idle: Option<Nanos>,
     /// The last datagram, or the start.
     heard: Option<Stamp>,
+    /// When the sender was found to have ended.
+    closed: Option<Stamp>,
     ended: bool,
     /// Whether the run has the kernel's clock, so that its stamps mean something.
     real_time: bool,
@@ -59,6 +64,7 @@ impl Listener {
             end_on_bye: listen.end_on_bye,
             idle: listen.idle,
             heard: None,
+            closed: None,
             ended: false,
             real_time: !build.clock().is_virtual(),
             notes: Notes {
@@ -87,8 +93,6 @@ impl Listener {
             if let Some(frame) = self.receiver.next_frame(ctx.now()) {
                 return Ok(Some(frame));
             }
-            // Asked before the socket is: what a closed wire sent is in the socket by then.
-            let closed = wire.is_closed();
             match self.socket.receive()? {
                 Some((arrival, datagram)) => {
                     let now = ctx.now();
@@ -101,23 +105,21 @@ impl Listener {
                     let what = self.receiver.take(now, arrived, datagram, cause);
                     self.ended |= what == Datagram::Bye && self.end_on_bye;
                 }
-                None if (closed || self.ended) && !self.receiver.is_empty() => {
-                    self.ended = true;
-                    self.receiver.finish(ctx.now());
-                }
-                None => {
-                    self.ended |= closed;
-                    return Ok(None);
-                }
+                None if self.ended && !self.receiver.is_empty() => self.receiver.finish(ctx.now()),
+                None => return Ok(None),
             }
         }
     }
 
     /// Asks to be woken when a gap is given up or silence ends the stream; says what the step leaves behind.
-    pub(crate) fn rest(&mut self, ctx: &mut Ctx<'_>) -> Flow {
+    pub(crate) fn rest(&mut self, wire: &WireIn, ctx: &mut Ctx<'_>) -> Flow {
         let now = ctx.now();
         let heard = *self.heard.get_or_insert(now);
-        let silent = self.idle.map_or(Stamp::MAX, |idle| heard + idle);
+        let mut silent = self.idle.map_or(Stamp::MAX, |idle| heard + idle);
+        if wire.is_closed() {
+            let closed = *self.closed.get_or_insert(now);
+            silent = silent.min(closed.max(heard) + LINGER);
+        }
         if self.ended || silent <= now {
             return Flow::Done;
         }

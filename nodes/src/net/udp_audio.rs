@@ -104,7 +104,7 @@ impl Node for UdpAudio {
     fn step(&mut self, ports: &mut UdpAudioPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
         match self.emit(ports, ctx)? {
             true => Ok(Flow::Again),
-            false => Ok(self.listener.rest(ctx)),
+            false => Ok(self.listener.rest(&ports.wire, ctx)),
         }
     }
 

@@ -9,6 +9,7 @@ use std::{
 };
 
 use ort::{
+    logging::LogLevel,
     session::{RunOptions, Session, SessionInputValue},
     value::{DynValue, Tensor, TensorRef, ValueType},
 };
@@ -107,7 +108,7 @@ impl Moonshine {
         if memories.is_empty() {
             return Err(MoonshineError::NoDecoder { path: decoder.into() });
         }
-        let options = RunOptions::new()
+        let options = run_options()
             .map_err(|e| RuntimeError::NoStart { path: library.into(), reason: e.to_string() })?;
         Ok(Moonshine {
             encoder,
@@ -222,6 +223,13 @@ impl SpeechToText for Moonshine {
             }
         }
     }
+}
+
+fn run_options() -> ort::Result<RunOptions> {
+    let mut options = RunOptions::new()?;
+    // What fails is returned anyway, and an interrupted run is no error to tell of.
+    options.set_log_level(LogLevel::Fatal)?;
+    Ok(options)
 }
 
 /// Each token is a length and its bytes; a length of 128 and more takes two bytes, low part first.

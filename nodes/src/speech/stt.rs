@@ -202,19 +202,16 @@ impl Node for Stt {
                 ports.partial.emit_as(ctx, cause, Nanos::ZERO, transcript);
             }
         }
-        Ok(match self.dictation.is_busy() {
-            true if self.dictation.is_working() => self.while_working,
-            true => Flow::Again,
-            false => Flow::Idle,
+        Ok(match (self.dictation.is_working(), self.dictation.is_busy()) {
+            (true, _) => self.while_working,
+            (false, true) => Flow::Again,
+            (false, false) => Flow::Idle,
         })
     }
 
     fn finish(&mut self, ports: &mut SttPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        match self.step(ports, ctx)? {
-            Flow::Again => Ok(Flow::Again),
-            Flow::Idle if self.dictation.is_busy() => Ok(Flow::Idle),
-            Flow::Idle | Flow::Done => Ok(Flow::Done),
-        }
+        let flow = self.step(ports, ctx)?;
+        Ok(if self.dictation.is_busy() { flow } else { Flow::Done })
     }
 }
 

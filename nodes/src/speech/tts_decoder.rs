@@ -327,7 +327,7 @@ impl Node for TtsDecoder {
     fn finish(&mut self, ports: &mut TtsDecoderPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
         match self.step(ports, ctx)? {
             Flow::Again => Ok(Flow::Again),
-            Flow::Idle | Flow::Done => Ok(Flow::Done),
+            Flow::Idle | Flow::Busy | Flow::Done => Ok(Flow::Done),
         }
     }
 }

@@ -283,7 +283,7 @@ impl Node for TtsEncoder {
     fn finish(&mut self, ports: &mut TtsEncoderPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
         match self.step(ports, ctx)? {
             Flow::Again => Ok(Flow::Again),
-            Flow::Idle | Flow::Done => Ok(Flow::Done),
+            Flow::Idle | Flow::Busy | Flow::Done => Ok(Flow::Done),
         }
     }
 }

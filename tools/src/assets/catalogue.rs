@@ -97,16 +97,6 @@ pub struct Asset {
     pub content: Content,
 }
 
-impl Asset {
-    /// What a graph can name of it: the asset itself, and the files of a directory.
-    fn names(&self) -> impl Iterator<Item = String> {
-        let parts = self.content.parts();
-        let files: Vec<_> =
-            parts.iter().filter(|part| !part.to.is_empty()).map(|part| part.to.to_owned()).collect();
-        [self.name.clone()].into_iter().chain(files.into_iter().map(|file| format!("{}/{file}", self.name)))
-    }
-}
-
 /// The files of an asset.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -195,25 +185,18 @@ impl Catalogue {
         self.bundles.iter().flat_map(|bundle| bundle.assets.iter().map(move |asset| (bundle, asset)))
     }
 
-    /// The asset of that name, with its bundle. `NAME/FILE`, one file of a directory, finds the directory.
+    /// The asset of that name, with its bundle.
     ///
     /// # Errors
     /// [`AssetError::Unknown`], with the name that may have been meant.
     pub fn find(&self, name: &str) -> Result<(&Bundle, &Asset), AssetError> {
-        let (asset, file) = name.split_once('/').map_or((name, None), |(asset, file)| (asset, Some(file)));
-        let has = |found: &Asset| match file {
-            None => true,
-            Some("") => false,
-            Some(file) => found.content.parts().iter().any(|part| part.to == file),
-        };
-        self.assets().find(|(_, found)| found.name == asset && has(found)).ok_or_else(|| {
+        self.assets().find(|(_, asset)| asset.name == name).ok_or_else(|| {
             let near = self
                 .assets()
-                .flat_map(|(_, asset)| asset.names())
-                .map(|near| (strsim::jaro_winkler(name, &near), near))
-                .filter(|(likeness, near)| *likeness > 0.8 && near != name)
+                .map(|(_, asset)| (strsim::jaro_winkler(name, &asset.name), &asset.name))
+                .filter(|(likeness, _)| *likeness > 0.8)
                 .max_by(|a, b| a.0.total_cmp(&b.0));
-            AssetError::Unknown { name: name.into(), near: near.map(|(_, name)| name) }
+            AssetError::Unknown { name: name.into(), near: near.map(|(_, name)| name.clone()) }
         })
     }
 }
@@ -280,17 +263,6 @@ mod tests {
         assert_eq!(platform("x86_64").as_deref(), Some("manylinux_2_28_x86_64"));
         assert_eq!(platform("aarch64").as_deref(), Some("manylinux_2_28_aarch64"));
         assert!(shipped_for("riscv64").find("onnxruntime").is_err());
-    }
-
-    #[test]
-    fn one_file_of_a_directory_can_be_named() {
-        let catalogue = shipped_for("x86_64");
-        assert_eq!(catalogue.find("speech-cards/001.wav").unwrap().1.name, "speech-cards");
-        let error = catalogue.find("speech-cards/0001.wav").unwrap_err();
-        assert!(error.to_string().contains("did you mean `speech-cards/001.wav`?"), "{error}");
-        assert!(catalogue.find("silero-vad/").is_err());
-        assert!(catalogue.find("speech-cards/").is_err());
-        assert!(catalogue.find("speech-cards/../piper-joe").is_err());
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Store {
         }
     }
 
-    /// The paths of assets that are here; `NAME/FILE` is one file of a directory.
+    /// The paths of assets that are here.
     ///
     /// # Errors
     /// [`AssetError::Absent`] for the first that is not, [`AssetError::Unknown`] for a name that is none.

@@ -6,7 +6,8 @@ use crate::speech::phonemes::words::is_abbreviation;
 const LONG: usize = 90;
 /// No clause is cut off that is shorter, in bytes: a lone "Well," has no melody.
 const SHORT: usize = 20;
-/// Where there is no clause border, a text is cut between words before it has this many bytes: 15 s of speech.
+/// Where there is no clause border, a text is cut between words before it has this many bytes: 15 s of speech. A word
+/// of that length is cut too: the encoder's memory grows with the square of a piece.
 const LONGEST: usize = 300;
 
 /// The pieces of a text to be spoken one after the other: sentences, or clauses of long sentences.
@@ -33,17 +34,23 @@ fn cuts(text: &str, end: fn(&str) -> usize) -> impl Iterator<Item = &str> {
 fn sentence_end(text: &str) -> usize {
     let mut start = 0;
     while let Some((chunk, after)) = next_chunk(text, start) {
-        let closed = chunk.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»']);
-        let next = text[after..].trim_start_matches(['"', '\'', '(', '[', '“', '‘', '«']).chars().next();
-        let ends = closed.ends_with(['!', '?', '…']) || closed.ends_with('.') && !is_abbreviation(closed);
         let gap = &text[start + chunk.len()..after];
-        let is_paragraph = gap.matches('\n').count() > 1;
-        if is_paragraph || ends && !next.is_some_and(char::is_lowercase) {
+        let is_paragraph = gap.len() > 1 && gap.matches('\n').count() > 1;
+        // Most words end with a letter.
+        let may_end = !chunk.ends_with(|last: char| last.is_ascii_alphanumeric());
+        if is_paragraph || may_end && ends_sentence(chunk, &text[after..]) {
             return after;
         }
         start = after;
     }
     text.len()
+}
+
+fn ends_sentence(chunk: &str, next: &str) -> bool {
+    let closed = chunk.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»']);
+    let ends = closed.ends_with(['!', '?', '…']) || closed.ends_with('.') && !is_abbreviation(closed);
+    let next = next.trim_start_matches(['"', '\'', '(', '[', '“', '‘', '«']).chars().next();
+    ends && !next.is_some_and(char::is_lowercase)
 }
 
 /// How much of a sentence to speak at once.
@@ -58,7 +65,7 @@ fn clause_end(sentence: &str) -> usize {
             return after;
         }
         if after >= LONGEST {
-            return if start > 0 { start } else { after };
+            return if start > 0 { start } else { sentence.floor_char_boundary(LONGEST) };
         }
         start = after;
     }
@@ -114,7 +121,9 @@ mod tests {
         let pieces = all(&text);
         assert!(pieces.iter().all(|piece| piece.len() <= LONGEST && piece.ends_with("word")));
         assert_eq!(pieces.join(" "), text.trim());
-        assert_eq!(all(&"x".repeat(1_000)), ["x".repeat(1_000)]);
+        let word = "é".repeat(500);
+        assert_eq!(all(&word).concat(), word);
+        assert!(all(&word).iter().all(|piece| piece.len() <= LONGEST));
     }
 
     proptest::proptest! {
