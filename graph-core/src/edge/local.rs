@@ -90,7 +90,12 @@ impl<T> Local<T> {
 
     #[inline]
     pub(crate) fn pop(&self) -> Option<Packet<T>> {
-        let packet = self.queue.borrow_mut().pop_front()?;
+        let mut queue = self.queue.borrow_mut();
+        let packet = queue.pop_front()?;
+        if queue.is_empty() {
+            // Begins at the front again, so that a queue of one stays in the same cache line.
+            queue.clear();
+        }
         self.state.front_is_since(packet.header.sent);
         if self.waits_for_room.replace(false) {
             self.marks.mark(self.producer);
