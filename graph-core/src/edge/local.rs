@@ -59,9 +59,8 @@ impl<T> Local<T> {
             self.state.dropped(now);
             match self.state.queue.full {
                 Full::DropOldest => {
-                    if let Some(oldest) = queue.pop_front() {
-                        self.state.front_is_since(oldest.header.sent);
-                    }
+                    queue.pop_front();
+                    self.look_at_front(&queue);
                     self.unsent.set(self.unsent.get().min(queue.len()));
                 }
                 Full::Fail => return true,
@@ -90,12 +89,19 @@ impl<T> Local<T> {
 
     #[inline]
     pub(crate) fn pop(&self) -> Option<Packet<T>> {
-        let packet = self.queue.borrow_mut().pop_front()?;
-        self.state.front_is_since(packet.header.sent);
+        let mut queue = self.queue.borrow_mut();
+        let packet = queue.pop_front()?;
+        self.look_at_front(&queue);
         if self.waits_for_room.replace(false) {
             self.marks.mark(self.producer);
         }
         Some(packet)
+    }
+
+    fn look_at_front(&self, queue: &VecDeque<Packet<T>>) {
+        if let Some(front) = queue.front() {
+            self.state.front_is_since(front.header.sent);
+        }
     }
 
     #[inline]
