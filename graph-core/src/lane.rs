@@ -341,6 +341,15 @@ impl Lane {
         self.now
     }
 
+    /// Ends all nodes where they stand, and the run with them, so that no other lane waits for this one.
+    pub(crate) fn abandon(&mut self) {
+        self.core.run.stop();
+        for slot in self.slots.iter().filter(|slot| slot.state != State::Closed) {
+            slot.outputs.iter().for_each(|output| output.close());
+            slot.inputs.iter().for_each(|input| input.leave());
+        }
+    }
+
     /// Accounts for what is still on the way to this lane, when no other lane can send any more.
     pub(crate) fn settle(&mut self) {
         for slot in &self.slots {

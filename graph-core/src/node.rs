@@ -64,7 +64,7 @@ pub trait Node: Kind {
 
     /// Called when a trigger input has a packet, a timer asked for is due, a descriptor is readable, the waker was
     /// used, or the last step returned [`Flow::Again`]; and when every `block` output has room for its burst. Called
-    /// once at the start.
+    /// once at the start, and now and then for nothing, as when a turn is cancelled: a step takes what there is.
     fn step(&mut self, ports: &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError>;
 
     /// Called when all inputs have ended and the last step left no more to do ([`Flow::Again`]), or a node without

@@ -137,7 +137,8 @@ impl<T> CrossTx<T> {
         false
     }
 
-    /// Drops the oldest packets until the queue is within its bound.
+    /// Drops the oldest packets until the queue is within its bound; of a bound in time, until one is that was within it,
+    /// since this ring does not show its front.
     fn make_room(&self, now: Stamp) {
         let TxRing::Steal(ring) = &self.ring else { return };
         while self.state.is_full(ring.len(), now)
@@ -159,10 +160,21 @@ impl<T> CrossTx<T> {
 impl<T> CrossRx<T> {
     pub(crate) fn pop(&mut self) -> Option<Packet<T>> {
         let packet = match &mut self.ring {
-            RxRing::Spsc(ring) => ring.pop().ok(),
-            RxRing::Steal(ring) => ring.pop(),
-        }?;
-        self.state.front_is_since(packet.header.sent);
+            RxRing::Spsc(ring) => {
+                let packet = ring.pop().ok()?;
+                if self.state.is_bound_in_time()
+                    && let Ok(front) = ring.peek()
+                {
+                    self.state.front_is_since(front.header.sent);
+                }
+                packet
+            }
+            RxRing::Steal(ring) => {
+                let packet = ring.pop()?;
+                self.state.front_is_since(packet.header.sent);
+                packet
+            }
+        };
         self.state.tell_of_room();
         Some(packet)
     }

@@ -59,9 +59,8 @@ impl<T> Local<T> {
             self.state.dropped(now);
             match self.state.queue.full {
                 Full::DropOldest => {
-                    if let Some(oldest) = queue.pop_front() {
-                        self.state.front_is_since(oldest.header.sent);
-                    }
+                    queue.pop_front();
+                    self.look_at_front(&queue);
                     self.unsent.set(self.unsent.get().min(queue.len()));
                 }
                 Full::Fail => return true,
@@ -92,15 +91,21 @@ impl<T> Local<T> {
     pub(crate) fn pop(&self) -> Option<Packet<T>> {
         let mut queue = self.queue.borrow_mut();
         let packet = queue.pop_front()?;
-        if queue.is_empty() {
-            // Begins at the front again, so that a queue of one stays in the same cache line.
-            queue.clear();
+        match queue.front() {
+            Some(front) => self.state.front_is_since(front.header.sent),
+            // Begins at the front again, so that a queue of one stays in the same cache lines.
+            None => queue.clear(),
         }
-        self.state.front_is_since(packet.header.sent);
         if self.waits_for_room.replace(false) {
             self.marks.mark(self.producer);
         }
         Some(packet)
+    }
+
+    fn look_at_front(&self, queue: &VecDeque<Packet<T>>) {
+        if let Some(front) = queue.front() {
+            self.state.front_is_since(front.header.sent);
+        }
     }
 
     #[inline]

@@ -27,11 +27,6 @@ impl Counter {
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
-
-    /// Adds from any thread, for what is too rare to have an owner.
-    pub(crate) fn add_shared(&self, n: u64) {
-        self.0.fetch_add(n, Relaxed);
-    }
 }
 
 /// An exact sum with a single writer, of any number of `u64`.

@@ -43,8 +43,8 @@ pub struct Lineage<'a> {
 
 /// Times the packets that come along a path, and what each edge adds.
 ///
-/// [`completed`](Self::completed) and [`finish`](Self::finish) belong to one thread, the consumer of the last edge. Any
-/// thread may call the rest.
+/// [`completed`](Self::completed), [`left`](Self::left) and [`finish`](Self::finish) belong to one thread, the consumer of
+/// the last edge. Any thread may call the rest.
 ///
 /// Latency, held, cost and age are always measured. The work, held and wait of a path are the sums over its edges; a
 /// cause is what the first edge's producer took; its packets come one after another.
@@ -62,7 +62,6 @@ pub struct PathMeter {
     warm_up: Counter,
     beyond: Counter,
     left: Counter,
-    cancelled: Counter,
 }
 
 #[derive(Debug, Default)]
@@ -90,15 +89,14 @@ impl Part {
     }
 }
 
-/// What became of the packets that entered a path.
+/// What became of the packets that came to the end of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct PathCounts {
     /// Came all the way, those of the warm-up among them.
     pub completed: u64,
-    /// Ended on the way, or their trail was given away before they arrived.
+    /// Came along the path, but what they cost is not known: a hop of theirs was forgotten since too many were under way,
+    /// or does not begin where the one before it ended.
     pub left: u64,
-    /// Their turn was cancelled; not judged.
-    pub cancelled: u64,
     /// Of those completed, how many belong to the warm-up; not measured.
     pub warm_up: u64,
     /// Of those completed, how many came after as many of their cause as are measured.
@@ -139,7 +137,6 @@ impl PathMeter {
             warm_up: Counter::default(),
             beyond: Counter::default(),
             left: Counter::default(),
-            cancelled: Counter::default(),
         }
     }
 
@@ -199,14 +196,9 @@ impl PathMeter {
         self.of_cause.get() > measured
     }
 
-    /// So many packets that had entered the path ended on the way, or were forgotten since too many were under way.
+    /// So many packets came to the end of the path with a lineage that is not whole.
     pub fn left(&self, packets: u64) {
-        self.left.add_shared(packets);
-    }
-
-    /// A packet on the path was dropped since its turn was cancelled.
-    pub fn cancelled(&self) {
-        self.cancelled.add_shared(1);
+        self.left.add(packets);
     }
 
     /// The stream has ended, and with it the last cause.
@@ -219,7 +211,6 @@ impl PathMeter {
         PathCounts {
             completed: self.completed.get(),
             left: self.left.get(),
-            cancelled: self.cancelled.get(),
             warm_up: self.warm_up.get(),
             beyond: self.beyond.get(),
         }
@@ -388,8 +379,7 @@ mod tests {
         let meter = meter(&budget(Measure::Latency, 10), 1);
         meter.completed(&Lineage { warm_up: true, ..lineage(&hops(0, &[(99, 0, 0)])) });
         meter.left(3);
-        meter.cancelled();
-        assert_eq!(meter.counts(), PathCounts { completed: 1, left: 3, cancelled: 1, warm_up: 1, beyond: 0 });
+        assert_eq!(meter.counts(), PathCounts { completed: 1, left: 3, warm_up: 1, beyond: 0 });
         assert_eq!(verdict(&meter), Verdict::NoData);
     }
 

@@ -92,7 +92,7 @@ pub struct PathReport {
     pub to: String,
     /// The weightiest verdict of its limits.
     pub verdict: Verdict,
-    /// What became of the packets that entered it.
+    /// What became of the packets that came to its end.
     pub counts: PathCounts,
     /// Figures by measure.
     #[serde(flatten)]

@@ -2,6 +2,7 @@
 
 use std::{
     num::NonZeroU64,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
         Arc, Barrier,
         mpsc::{Receiver, Sender, channel},
@@ -18,6 +19,7 @@ use super::{
 use crate::{
     asset::Assets,
     file::{LaneSpec, Priority},
+    lane::panic_message,
     measure::{EdgeMeter, PathMeter},
     time::{Nanos, Stamp},
     turn::Turn,
@@ -136,10 +138,17 @@ impl LaneThread {
             return;
         }
         lane.look_at_clock();
-        lane.run_to_end();
+        // What nodes do is caught step by step; this is a fault of the runtime or of a payload that is dropped.
+        let ended = catch_unwind(AssertUnwindSafe(|| lane.run_to_end()));
+        if ended.is_err() {
+            lane.abandon();
+        }
         // Only now can no producer of another lane send any more.
         self.all_ended.wait();
         lane.settle();
+        if let Err(panic) = ended {
+            resume_unwind(panic);
+        }
     }
 }
 
@@ -183,13 +192,12 @@ impl Running {
     pub fn wait(self) -> Outcome {
         for thread in self.threads {
             let name = thread.thread().name().unwrap_or_default().to_owned();
-            if thread.join().is_err() {
-                self.run.failed(
-                    &name,
-                    "the lane's thread panicked, which is a fault of the runtime",
-                    0,
-                    true,
+            if let Err(panic) = thread.join() {
+                let message = format!(
+                    "the lane's thread panicked, which is a fault of the runtime: {}",
+                    panic_message(&*panic)
                 );
+                self.run.failed(&name, &message, 0, true);
             }
         }
         Outcome::new(&self.run, self.edges, self.paths, self.started)
