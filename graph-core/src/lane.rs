@@ -346,7 +346,7 @@ impl Lane {
         self.core.run.stop();
         for slot in self.slots.iter().filter(|slot| slot.state != State::Closed) {
             slot.outputs.iter().for_each(|output| output.close());
-            slot.inputs.iter().for_each(|input| input.leave());
+            slot.inputs.iter().for_each(|input| input.view.leave());
         }
     }
 
