@@ -18,13 +18,10 @@ pub(crate) struct Bell {
     /// One bit a node.
     pending: Box<[AtomicU64]>,
     asleep: AtomicBool,
-    sleeper: OnceLock<Sleeper>,
-}
-
-#[derive(Debug)]
-enum Sleeper {
-    Parked(Thread),
-    Polling(Arc<OwnedFd>),
+    /// Who sleeps.
+    thread: OnceLock<Thread>,
+    /// What the sleeper polls instead of parking, from when a node of its lane first watches a descriptor.
+    eventfd: OnceLock<Arc<OwnedFd>>,
 }
 
 impl Bell {
@@ -32,18 +29,19 @@ impl Bell {
         Bell {
             pending: (0..nodes.div_ceil(64).max(1)).map(|_| AtomicU64::new(0)).collect(),
             asleep: AtomicBool::new(false),
-            sleeper: OnceLock::new(),
+            thread: OnceLock::new(),
+            eventfd: OnceLock::new(),
         }
     }
 
     /// Whoever sleeps on this bell parks the calling thread.
     pub(crate) fn sleep_by_parking(&self) {
-        let _ = self.sleeper.set(Sleeper::Parked(std::thread::current()));
+        let _ = self.thread.set(std::thread::current());
     }
 
-    /// Whoever sleeps on this bell polls `eventfd`.
+    /// Whoever sleeps on this bell polls `eventfd` from now on.
     pub(crate) fn sleep_by_polling(&self, eventfd: Arc<OwnedFd>) {
-        let _ = self.sleeper.set(Sleeper::Polling(eventfd));
+        let _ = self.eventfd.set(eventfd);
     }
 
     /// Marks `node` as having something to do.
@@ -59,7 +57,8 @@ impl Bell {
     /// Marks every node.
     pub(crate) fn ring_all(&self) {
         for word in &self.pending {
-            word.store(u64::MAX, Ordering::SeqCst);
+            // Not a store: what the ringers before did stays ordered before the answer.
+            word.fetch_or(u64::MAX, Ordering::SeqCst);
         }
         if self.asleep.load(Ordering::SeqCst) {
             self.wake();
@@ -71,13 +70,13 @@ impl Bell {
         if !self.asleep.swap(false, Ordering::SeqCst) {
             return;
         }
-        match self.sleeper.get() {
-            Some(Sleeper::Parked(thread)) => thread.unpark(),
-            Some(Sleeper::Polling(eventfd)) => {
+        match (self.eventfd.get(), self.thread.get()) {
+            (Some(eventfd), _) => {
                 // A full counter has woken the sleeper already.
                 let _ = rustix::io::write(eventfd.as_fd(), &1_u64.to_ne_bytes());
             }
-            None => {}
+            (None, Some(thread)) => thread.unpark(),
+            (None, None) => {}
         }
     }
 
@@ -173,5 +172,19 @@ mod tests {
         }
         thread.join().expect("the ringer ends");
         assert_eq!(answered(&bell), [(0, 1)]);
+    }
+
+    #[test]
+    fn a_ring_finds_a_sleeper_that_has_come_to_poll_after_it_used_to_park() {
+        let bell = Bell::new(1);
+        bell.sleep_by_parking();
+        let flags = rustix::event::EventfdFlags::NONBLOCK;
+        let eventfd = Arc::new(rustix::event::eventfd(0, flags).expect("an eventfd"));
+        bell.sleep_by_polling(eventfd.clone());
+        assert!(bell.doze());
+        bell.ring(0);
+        let mut rings = [0; 8];
+        rustix::io::read(&eventfd, &mut rings).expect("the sleeper was rung");
+        assert_eq!(u64::from_ne_bytes(rings), 1);
     }
 }

@@ -59,6 +59,10 @@ impl Marks {
         self.0[node / 64].get() & 1 << (node % 64) != 0
     }
 
+    fn any(&self) -> bool {
+        self.0.iter().any(|word| word.get() != 0)
+    }
+
     #[inline]
     fn first(&self) -> Option<usize> {
         let (at, word) = self.0.iter().enumerate().find(|(_, word)| word.get() != 0)?;
@@ -137,6 +141,8 @@ pub(crate) struct Slot {
     wires: Vec<Rc<WireInput>>,
     on_error: OnError,
     state: State,
+    /// Whether the last step left more to do.
+    again: bool,
     /// Failures in a row.
     failures: u32,
 }
@@ -161,7 +167,7 @@ impl Slot {
         wires: Vec<Rc<WireInput>>,
         on_error: OnError,
     ) -> Slot {
-        Slot { stepper, inputs, outputs, wires, on_error, state: State::Running, failures: 0 }
+        Slot { stepper, inputs, outputs, wires, on_error, state: State::Running, again: false, failures: 0 }
     }
 
     fn triggers(&self) -> impl Iterator<Item = &Rc<dyn InputView>> {
@@ -189,7 +195,11 @@ impl Slot {
 
     fn has_room(&self, now: Stamp) -> bool {
         // All of them, so that each edge knows that it keeps the node.
-        self.outputs.iter().fold(true, |room, output| output.has_room(now) && room)
+        let mut room = true;
+        for output in &self.outputs {
+            room &= output.has_room(now);
+        }
+        room
     }
 }
 
@@ -270,6 +280,9 @@ impl Lane {
         let until_sleep = now + self.spin;
         self.spin_until(until.min(until_sleep));
         let wake = if until == Stamp::MAX { until } else { until - self.spin };
+        if self.core.marks.any() {
+            return;
+        }
         if self.now < wake && self.core.bell.doze() {
             self.sleep.sleep(self.now, wake, |node| self.core.marks.mark(node));
             self.core.bell.rise();
@@ -281,7 +294,8 @@ impl Lane {
     }
 
     fn spin_until(&mut self, until: Stamp) {
-        while self.now < until && !self.core.bell.has_rung() {
+        while self.now < until && !self.core.bell.has_rung() && !self.core.marks.any() {
+            self.sleep.look(|node| self.core.marks.mark(node));
             std::hint::spin_loop();
             self.look_at_clock();
         }
@@ -333,8 +347,9 @@ impl Lane {
             slot.state = State::Finishing;
         }
         match slot.state {
-            State::Running if slot.is_starved() && !slot.has_packet() => self.finish(node),
+            State::Running if slot.is_starved() && !slot.has_packet() && !slot.again => self.finish(node),
             State::Running => self.step(node),
+            State::Restarting(_) if slot.is_source() && self.core.run.is_stopping() => self.close(node),
             State::Restarting(at) if at <= self.now => self.restart(node),
             State::Restarting(at) => self.core.wake_at(node, at),
             State::Finishing => self.finish(node),
@@ -354,6 +369,7 @@ impl Lane {
         for output in &slot.outputs {
             output.commit(self.now);
         }
+        slot.again = matches!(result, Ok(Flow::Again));
         match result {
             Ok(flow) => {
                 // A step with nothing in hand proves nothing.
@@ -402,7 +418,11 @@ impl Lane {
     fn close(&mut self, node: usize) {
         let slot = &mut self.slots[node];
         slot.state = State::Closing;
-        if slot.outputs.iter().fold(true, |all, output| output.flush() && all) {
+        let mut flushed = true;
+        for output in &slot.outputs {
+            flushed &= output.flush();
+        }
+        if flushed {
             slot.state = State::Closed;
             slot.outputs.iter().for_each(|output| output.close());
             slot.inputs.iter().for_each(|input| input.leave());
@@ -441,6 +461,8 @@ impl Lane {
             Ok(()) => {
                 slot.state = State::Running;
                 self.core.marks.mark(node);
+                // It may be the first of its lane that watches a descriptor.
+                self.sleep.settle(&self.core.bell);
             }
             Err(error) => self.failed(node, &NodeError::new(format!("cannot restart: {error}")), 0),
         }

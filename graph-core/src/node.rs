@@ -67,8 +67,9 @@ pub trait Node: Kind {
     /// once at the start.
     fn step(&mut self, ports: &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError>;
 
-    /// Called when all inputs have ended, or a node without inputs is to end: the last chance to emit. Called again
-    /// while it returns [`Flow::Again`].
+    /// Called when all inputs have ended and the last step left no more to do ([`Flow::Again`]), or a node without
+    /// inputs is to end: the last chance to emit. Called again while it returns [`Flow::Again`]; after [`Flow::Idle`],
+    /// when a timer, a descriptor or a waker comes.
     fn finish(&mut self, ports: &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
         let _ = (ports, ctx);
         Ok(Flow::Done)

@@ -21,13 +21,16 @@ pub struct Registry {
     absent: Vec<&'static str>,
 }
 
+/// Makes a node and takes its ends of edges.
+type Make = fn(AnyParams, &mut Wiring, &mut Build<'_>) -> Result<Box<dyn Stepper>, BuildError>;
+
 /// What the registry keeps of a kind.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) spec: KindSpec,
     pub(crate) parse: fn(&RawWith, &KindSpec) -> Result<AnyParams, Diagnostics>,
     pub(crate) assets: fn(&AnyParams) -> Vec<AssetRef>,
-    pub(crate) make: fn(AnyParams, &mut Wiring, &mut Build<'_>) -> Result<Box<dyn Stepper>, BuildError>,
+    pub(crate) make: Make,
 }
 
 impl Registry {

@@ -266,7 +266,11 @@ impl<T: Payload> OutputView for Output<T> {
     }
 
     fn flush(&self) -> bool {
-        self.edges.borrow_mut().iter_mut().fold(true, |all, edge| edge.flush() && all)
+        let mut flushed = true;
+        for edge in self.edges.borrow_mut().iter_mut() {
+            flushed &= edge.flush();
+        }
+        flushed
     }
 
     fn close(&self) {

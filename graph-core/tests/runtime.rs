@@ -156,6 +156,19 @@ fn a_stream_ends_in_band_and_everything_before_the_end_arrives() {
     );
 }
 
+#[test]
+fn a_node_ends_the_work_it_has_begun_before_it_is_told_that_its_inputs_have_ended() {
+    let run = run(r#"(
+            nodes: {
+                "every": (kind: "test/every", with: (count: 5, period: "0 ns")),
+                "thrice": (kind: "test/thrice"),
+                "tell": (kind: "test/tell"),
+            },
+            edges: [(from: "every", to: "thrice"), (from: "thrice", to: "tell")],
+        )"#);
+    assert_eq!(run.edge("tell.done").counts().taken, 15);
+}
+
 /// Five turns, 10 ms apart; each cancels the one before, while the sink takes 25 ms over each.
 fn barge_in() -> Simulated {
     run(r#"(
@@ -244,6 +257,25 @@ fn a_node_that_fails_too_often_in_a_row_ends_the_run() {
     let run = failing("restart(first: \"1 ms\", times: 2)", "fails_from: 3");
     let fatal: Vec<bool> = run.outcome.failures.iter().map(|failure| failure.fatal).collect();
     assert_eq!(fatal, [false, false, true]);
+}
+
+#[test]
+fn a_source_that_waits_for_its_restart_does_not_keep_the_run_from_ending() {
+    let run = run(r#"(
+            nodes: {
+                "every": (
+                    kind: "test/every",
+                    on_error: restart(first: "1000 s", max: "1000 s"),
+                    with: (count: 10, period: "1 ms", fails_at: 3),
+                ),
+                "other": (kind: "test/every", with: (count: 10, period: "1 ms")),
+                "slow": (kind: "test/slow", with: (fails_at: 5)),
+                "one": (kind: "test/tell"),
+                "two": (kind: "test/tell"),
+            },
+            edges: [(from: "every", to: "one"), (from: "other", to: "slow"), (from: "slow", to: "two")],
+        )"#);
+    assert!(run.outcome.elapsed < Nanos::from_secs(1), "{}", run.outcome.elapsed);
 }
 
 #[test]
@@ -339,10 +371,19 @@ fn all_nodes_that_cannot_be_made_are_named_at_once() {
     assert!(error.to_string().contains("order one"), "{error}");
 }
 
+/// Runs the graph on threads.
+fn run_on_threads(text: &str) -> Simulated {
+    let registry = registry();
+    let plan = graph_core::testing::plan(text, &registry);
+    let assets = std::sync::Arc::new(graph_core::NoAssets);
+    let prepared = graph_core::run::prepare(&plan, &registry, assets, graph_core::Clock::monotonic());
+    let outcome = prepared.expect("parameters fit").start().expect("all nodes can be made").wait();
+    Simulated { plan, outcome }
+}
+
 #[test]
 fn threads_carry_the_same_packets_as_a_simulation() {
-    let registry = registry();
-    let plan = graph_core::testing::plan(
+    let Simulated { plan, outcome } = run_on_threads(
         r#"(
             lanes: { "a": (), "b": (), "c": () },
             nodes: {
@@ -354,11 +395,7 @@ fn threads_carry_the_same_packets_as_a_simulation() {
             edges: [(from: "every", to: "one"), (from: "one", to: "two"), (from: "two", to: "tell", measure: all)],
             paths: [(name: "all", from: "every", to: "tell.done", budget: (max: "10 s"))],
         )"#,
-        &registry,
     );
-    let assets = std::sync::Arc::new(graph_core::NoAssets);
-    let prepared = graph_core::run::prepare(&plan, &registry, assets, graph_core::Clock::monotonic());
-    let outcome = prepared.expect("parameters fit").start().expect("all nodes can be made").wait();
     for (edge, meter) in plan.edges.iter().zip(&outcome.edges) {
         assert_eq!((meter.counts().taken, meter.counts().balance()), (20_000, true), "{}", edge.name());
         for measure in Measure::ALL {
@@ -367,4 +404,55 @@ fn threads_carry_the_same_packets_as_a_simulation() {
     }
     let counts = outcome.paths[0].counts();
     assert_eq!(counts.completed, 20_000, "{counts:?}");
+}
+
+#[test]
+fn threads_hand_over_through_queues_of_one_packet_without_stopping() {
+    let run = run_on_threads(
+        r#"(
+            lanes: { "a": (), "b": (), "c": () },
+            nodes: {
+                "every": (kind: "test/every", lane: "a", with: (count: 20000, period: "0 ns")),
+                "slow": (kind: "test/slow", lane: "b"),
+                "tell": (kind: "test/tell", lane: "c"),
+            },
+            edges: [
+                (from: "every", to: "slow", queue: (capacity: 1)),
+                (from: "slow", to: "tell", queue: (capacity: 1)),
+            ],
+        )"#,
+    );
+    assert_eq!(run.edge("tell.done").counts().taken, 20_000);
+}
+
+#[test]
+fn a_consumer_that_fails_does_not_keep_a_producer_for_whom_there_was_no_room() {
+    let run = run_on_threads(
+        r#"(
+            lanes: { "a": (), "b": () },
+            nodes: {
+                "every": (kind: "test/every", lane: "a", with: (count: 20000, period: "0 ns")),
+                "slow": (kind: "test/slow", lane: "b", with: (fails_at: 100)),
+                "tell": (kind: "test/tell", lane: "b"),
+            },
+            edges: [(from: "every", to: "slow", queue: (capacity: 1)), (from: "slow", to: "tell")],
+        )"#,
+    );
+    let counts = run.edge("every.out -> slow.in").counts();
+    assert_eq!((counts.taken, counts.balance()), (101, true), "{counts:?}");
+}
+
+#[test]
+fn a_lane_that_spins_and_never_sleeps_hears_of_its_descriptors() {
+    let run = run_on_threads(
+        r#"(
+            lanes: { "a": (wait: poll) },
+            nodes: {
+                "echo": (kind: "test/echo", lane: "a"),
+                "tell": (kind: "test/tell", lane: "a"),
+            },
+            edges: [(from: "echo", to: "tell")],
+        )"#,
+    );
+    assert_eq!(run.edge("echo.out -> tell.in").counts().taken, 1);
 }

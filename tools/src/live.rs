@@ -43,9 +43,7 @@ impl Live {
     /// Shows what a node told.
     pub fn event(&mut self, event: &Event) {
         match event {
-            Event::Told { label, text, .. } if self.is_terminal && PASSING.contains(label) => {
-                self.passing.clone_from(text);
-            }
+            Event::Told { label, text, .. } if PASSING.contains(label) => self.passing.clone_from(text),
             Event::Told { node, turn, label, text } => {
                 self.passing.clear();
                 let turn = turn.map(|turn| format!("turn {turn}  ")).unwrap_or_default();

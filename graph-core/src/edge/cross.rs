@@ -55,26 +55,44 @@ impl<T> CrossTx<T> {
 
     /// Whether a burst fits. If not, the producer is woken when there is room.
     pub(crate) fn has_room(&mut self, burst: usize, now: Stamp) -> bool {
-        if self.flush() && self.state.has_room(self.len(), burst, now) {
+        if self.pour() && self.state.has_room(self.len(), burst, now) {
             return true;
         }
         self.state.ask_for_room();
-        self.flush() && self.state.has_room(self.len(), burst, now)
+        self.pour() && self.state.has_room(self.len(), burst, now)
     }
 
-    /// Moves the spill into the ring. Returns whether all of it went.
+    /// Moves the spill into the ring. Returns whether none is here any more; if not, the producer is woken when there
+    /// is room.
     pub(crate) fn flush(&mut self) -> bool {
+        if self.pour() {
+            return true;
+        }
+        self.state.ask_for_room();
+        self.pour()
+    }
+
+    /// Moves as much of the spill into the ring as fits, or gives it up where nobody takes any more. Returns whether
+    /// none is here any more.
+    fn pour(&mut self) -> bool {
         if self.spill.is_empty() {
             return true;
         }
+        if self.state.is_left() {
+            self.state.meter.lost(Side::Producer, self.spill.len() as u64);
+            self.spill.clear();
+            return true;
+        }
+        let before = self.spill.len();
         while let Some(packet) = self.spill.pop_front() {
             if let Err(packet) = self.offer(packet) {
                 self.spill.push_front(packet);
-                self.state.ask_for_room();
                 break;
             }
         }
-        self.state.consumer.wake();
+        if self.spill.len() < before {
+            self.state.consumer.wake();
+        }
         self.spill.is_empty()
     }
 
@@ -86,6 +104,9 @@ impl<T> CrossTx<T> {
             return false;
         }
         let sent = packet.header.sent;
+        if self.state.is_bound_in_time() && self.len() == 0 && self.spill.is_empty() {
+            self.state.front_is_since(sent);
+        }
         let refused = match self.state.queue.full {
             Full::DropOldest => {
                 self.make_room(sent);
@@ -122,7 +143,7 @@ impl<T> CrossTx<T> {
         while self.state.is_full(ring.len(), now)
             && let Some(oldest) = ring.pop()
         {
-            self.state.freed(oldest.header.sent);
+            self.state.front_is_since(oldest.header.sent);
             self.state.dropped(now);
         }
     }
@@ -133,13 +154,6 @@ impl<T> CrossTx<T> {
             TxRing::Steal(ring) => ring.push(packet),
         }
     }
-
-    /// Drops what has not gone out, as the consumer is no more. Returns how many that were.
-    pub(crate) fn abandon(&mut self) -> u64 {
-        let spilled = self.spill.len() as u64;
-        self.spill.clear();
-        spilled
-    }
 }
 
 impl<T> CrossRx<T> {
@@ -148,7 +162,7 @@ impl<T> CrossRx<T> {
             RxRing::Spsc(ring) => ring.pop().ok(),
             RxRing::Steal(ring) => ring.pop(),
         }?;
-        self.state.freed(packet.header.sent);
+        self.state.front_is_since(packet.header.sent);
         self.state.tell_of_room();
         Some(packet)
     }

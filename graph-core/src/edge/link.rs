@@ -3,7 +3,7 @@
 use std::{any::Any, rc::Rc, sync::Arc};
 
 use super::{CrossRx, CrossTx, EdgeState, Local, cross::cross};
-use crate::{lane::Marks, measure::Side, packet::Packet, time::Stamp};
+use crate::{lane::Marks, packet::Packet, time::Stamp};
 
 /// The producer's end of an edge.
 pub(crate) enum Tx<T> {
@@ -37,11 +37,6 @@ impl<T> Tx<T> {
     pub(crate) fn flush(&mut self) -> bool {
         match self {
             Tx::Local(_) => true,
-            Tx::Cross(edge) if edge.state.is_left() => {
-                let lost = edge.abandon();
-                edge.state.meter.lost(Side::Producer, lost);
-                true
-            }
             Tx::Cross(edge) => edge.flush(),
         }
     }

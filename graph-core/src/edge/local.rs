@@ -60,13 +60,16 @@ impl<T> Local<T> {
             match self.state.queue.full {
                 Full::DropOldest => {
                     if let Some(oldest) = queue.pop_front() {
-                        self.state.freed(oldest.header.sent);
+                        self.state.front_is_since(oldest.header.sent);
                     }
                     self.unsent.set(self.unsent.get().min(queue.len()));
                 }
                 Full::Fail => return true,
                 Full::DropNewest | Full::Block => return false,
             }
+        }
+        if queue.is_empty() {
+            self.state.front_is_since(now);
         }
         queue.push_back(packet);
         self.unsent.set(self.unsent.get() + 1);
@@ -88,7 +91,7 @@ impl<T> Local<T> {
     #[inline]
     pub(crate) fn pop(&self) -> Option<Packet<T>> {
         let packet = self.queue.borrow_mut().pop_front()?;
-        self.state.freed(packet.header.sent);
+        self.state.front_is_since(packet.header.sent);
         if self.waits_for_room.replace(false) {
             self.marks.mark(self.producer);
         }

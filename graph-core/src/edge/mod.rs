@@ -7,7 +7,7 @@ mod wire;
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering, fence},
 };
 
 pub(crate) use cross::{CrossRx, CrossTx};
@@ -49,7 +49,7 @@ pub(crate) struct EdgeState {
     /// When the producer was first kept from stepping by this edge; 0 while it is not. Only the producer's lane
     /// uses it.
     blocked_since: AtomicU64,
-    /// When the packet taken last was sent: a lower bound of the front's.
+    /// A lower bound of when the front was sent, where the queue is bound in time.
     front_sent: AtomicU64,
 }
 
@@ -95,10 +95,11 @@ impl EdgeState {
         self.gone.load(Ordering::Acquire)
     }
 
-    /// Whether a queue of `length` packets takes `burst` more.
+    /// Whether a queue of `length` packets takes `burst` more. Nobody takes what is left once the consumer is gone, so
+    /// that it keeps no producer.
     #[inline]
     fn has_room(&self, length: usize, burst: usize, now: Stamp) -> bool {
-        if self.queue.full != Full::Block || length == 0 {
+        if self.queue.full != Full::Block || length == 0 || self.is_left() {
             return true;
         }
         match self.queue.capacity {
@@ -116,6 +117,11 @@ impl EdgeState {
         }
     }
 
+    #[inline]
+    fn is_bound_in_time(&self) -> bool {
+        matches!(self.queue.capacity, Capacity::Time(_))
+    }
+
     fn is_over_time(&self, bound: Nanos, now: Stamp) -> bool {
         now.since(Stamp(self.front_sent.load(Ordering::Relaxed))).is_some_and(|waited| waited >= bound)
     }
@@ -127,7 +133,9 @@ impl EdgeState {
 
     /// Asks to be woken when there is room. The caller looks once more afterwards.
     fn ask_for_room(&self) {
-        self.blocked.store(true, Ordering::SeqCst);
+        self.blocked.store(true, Ordering::Relaxed);
+        // Pairs with the fence in `tell_of_room`: either the caller sees the room, or the consumer sees the wish.
+        fence(Ordering::SeqCst);
     }
 
     /// The edge keeps its producer from stepping.
@@ -147,19 +155,102 @@ impl EdgeState {
         }
     }
 
-    /// A packet that was sent at `sent` left the queue.
+    /// No packet in the queue was sent before `sent`: it left the queue, or came into an empty one.
     #[inline]
-    fn freed(&self, sent: Stamp) {
-        if matches!(self.queue.capacity, Capacity::Time(_)) {
-            self.front_sent.store(sent.0, Ordering::Relaxed);
+    fn front_is_since(&self, sent: Stamp) {
+        if self.is_bound_in_time() {
+            self.front_sent.fetch_max(sent.0, Ordering::Relaxed);
         }
     }
 
-    /// Wakes the producer if it waits for room. Ordered after the removal from the queue.
+    /// Wakes the producer if it waits for room; called after the removal from the queue.
     #[inline]
     fn tell_of_room(&self) {
-        if self.blocked.load(Ordering::SeqCst) && self.blocked.swap(false, Ordering::SeqCst) {
+        if self.queue.full != Full::Block {
+            return;
+        }
+        fence(Ordering::SeqCst);
+        if self.blocked.load(Ordering::Relaxed) && self.blocked.swap(false, Ordering::Relaxed) {
             self.producer.wake();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cross::cross, *};
+    use crate::{
+        bell::Bell,
+        budget::Budget,
+        file::WarmUp,
+        lane::Marks,
+        measure::{Counts, EdgeSpec},
+        packet::{Header, Packet},
+        time::Clock,
+        trail::Trails,
+    };
+
+    fn state(capacity: Capacity, full: Full) -> Arc<EdgeState> {
+        let spec = EdgeSpec { budget: &Budget::default(), many: false, queued: true, all: false };
+        let (run, _) = RunCore::new(Clock::new_virtual(), Trails::new(0), Vec::new(), WarmUp::None);
+        let bell = Arc::new(Bell::new(2));
+        let queue = QueueSpec { capacity, full, ..QueueSpec::default() };
+        let waker = |node| Waker::new(bell.clone(), node);
+        let meter = Arc::new(EdgeMeter::new(&spec));
+        Arc::new(EdgeState::new(meter, queue, Arc::new(run), waker(0), waker(1)))
+    }
+
+    fn sent_at(sent: u64) -> Packet<()> {
+        Packet { header: Header { sent: Stamp(sent), ..Header::default() }, payload: () }
+    }
+
+    #[test]
+    fn a_queue_bound_in_time_goes_by_its_front_and_not_by_what_was_taken_long_ago() {
+        for full in [Full::DropNewest, Full::DropOldest] {
+            let (mut tx, mut rx) = cross::<()>(state(Capacity::Time(Nanos(5)), full));
+            let local = state(Capacity::Time(Nanos(5)), full);
+            let edge = Local::new(local.clone(), std::rc::Rc::new(Marks::new(2)), 0, 1);
+            for sent in [100, 1_000, 1_001] {
+                tx.push(sent_at(sent));
+                edge.push(sent_at(0), Stamp(sent));
+                edge.commit(Stamp(sent));
+                if sent == 100 {
+                    assert!(rx.pop().is_some() && edge.pop().is_some());
+                }
+            }
+            assert_eq!((tx.state.meter.counts().dropped, local.meter.counts().dropped), (0, 0), "{full:?}");
+            tx.push(sent_at(1_005));
+            edge.push(sent_at(0), Stamp(1_005));
+            assert_eq!((tx.state.meter.counts().dropped, local.meter.counts().dropped), (1, 1), "{full:?}");
+        }
+    }
+
+    #[test]
+    fn an_edge_that_nobody_takes_from_any_more_keeps_no_producer() {
+        let (mut tx, mut rx) = cross::<()>(state(Capacity::Packets(1), Full::Block));
+        for sent in [1, 2, 3] {
+            tx.push(sent_at(sent));
+        }
+        assert!(!tx.has_room(1, Stamp(4)), "one in the ring, two beside it");
+        tx.state.leave();
+        assert!(tx.has_room(1, Stamp(5)));
+        tx.push(sent_at(6));
+        assert!(rx.pop().is_some());
+        tx.state.meter.left(1);
+        let counts = tx.state.meter.counts();
+        assert_eq!((counts, counts.balance()), (Counts { sent: 4, lost: 3, left: 1, ..counts }, true));
+    }
+
+    #[test]
+    fn a_producer_that_was_refused_is_woken_by_the_next_packet_taken() {
+        let state = state(Capacity::Packets(1), Full::Block);
+        let (mut tx, mut rx) = cross::<()>(state.clone());
+        tx.push(sent_at(1));
+        tx.push(sent_at(2));
+        assert!(!tx.flush());
+        assert!(state.blocked.load(Ordering::Relaxed));
+        assert!(rx.pop().is_some());
+        assert!(!state.blocked.load(Ordering::Relaxed), "the wish was answered");
+        assert!(tx.flush());
     }
 }

@@ -4,7 +4,7 @@
 //! number: the sender leaves the packet's header under it, the receiver finds it there, and the lineage goes on. A
 //! key that is never asked for is a packet that never arrived.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::{
     packet::Header,
@@ -51,6 +51,8 @@ impl WireTable {
     pub(crate) fn leave(&self, key: u64, header: &Header) -> bool {
         let slot = self.slot(key);
         let lost = slot.key.swap(0, Ordering::AcqRel) != 0;
+        // A reader of what is written from here on finds that its key has gone.
+        fence(Ordering::Release);
         slot.seq.store(header.seq, Ordering::Relaxed);
         slot.origin.store(header.origin.0, Ordering::Relaxed);
         slot.began.store(header.began.0, Ordering::Relaxed);
@@ -78,6 +80,7 @@ impl WireTable {
             turn: Turn::from_bits(slot.turn.load(Ordering::Relaxed)),
             trail: TrailRef::from_bits(slot.trail.load(Ordering::Relaxed)),
         };
+        fence(Ordering::Acquire);
         slot.key.compare_exchange(tag, 0, Ordering::AcqRel, Ordering::Relaxed).ok().map(|_| header)
     }
 

@@ -1,5 +1,10 @@
 //! Nodes for tests of the runtime.
 
+use std::{
+    io::{ErrorKind, Read, Write},
+    os::unix::net::UnixStream,
+};
+
 use graph_core::{
     Build, BuildError, Cause, Ctx, Cx, Done, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Registry,
     Source, Stamp, Transform, payload,
@@ -29,6 +34,9 @@ pub(crate) struct EveryParams {
     /// Whether each is a turn.
     #[serde(default)]
     turns: bool,
+    /// The number at which it fails.
+    #[serde(default)]
+    fails_at: Option<u64>,
 }
 
 impl Kind for Every {
@@ -52,6 +60,9 @@ impl Source for Every {
         }
         if self.next == self.params.count {
             return Ok(Flow::Done);
+        }
+        if self.params.fails_at == Some(self.next) {
+            return Err(NodeError::new("it cannot count further"));
         }
         let mut cause = Cause::from_origin(due);
         if self.params.turns {
@@ -272,9 +283,93 @@ impl Node for Mix {
     }
 }
 
+/// Writes a byte to a socket, waits until it can be read at the other end, and gives it.
+pub(crate) struct Echo {
+    near: UnixStream,
+    far: UnixStream,
+    written: bool,
+}
+
+impl Kind for Echo {
+    const KIND: &'static str = "test/echo";
+    const ABOUT: &'static str = "Gives what comes back.";
+    type Params = Nothing;
+
+    fn new(_: &Nothing, build: &mut Build<'_>) -> Result<Self, BuildError> {
+        let (near, far) = UnixStream::pair()?;
+        far.set_nonblocking(true)?;
+        build.watch(&far)?;
+        Ok(Echo { near, far, written: false })
+    }
+}
+
+impl Source for Echo {
+    type Out = Number;
+
+    fn poll(&mut self, _: Stamp, cx: &mut Cx<'_, '_, Number>) -> Result<Flow, NodeError> {
+        let mut byte = [0];
+        match self.far.read(&mut byte) {
+            Ok(_) => {
+                cx.emit(Number(byte[0].into()));
+                Ok(Flow::Done)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                if !std::mem::replace(&mut self.written, true) {
+                    self.near.write_all(&[42])?;
+                }
+                Ok(Flow::Idle)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Gives each number three times, one a step.
+pub(crate) struct Thrice {
+    hand: Option<(Cause, Number)>,
+    left: u32,
+}
+
+pub(crate) struct ThricePorts {
+    input: In<Number>,
+    out: Out<Number>,
+}
+
+impl Kind for Thrice {
+    const KIND: &'static str = "test/thrice";
+    const ABOUT: &'static str = "Gives each number three times.";
+    type Params = Nothing;
+
+    fn new(_: &Nothing, _: &mut Build<'_>) -> Result<Self, BuildError> {
+        Ok(Thrice { hand: None, left: 0 })
+    }
+}
+
+impl Node for Thrice {
+    type Ports = ThricePorts;
+
+    fn ports(ports: &mut Ports<'_>) -> ThricePorts {
+        ThricePorts { input: ports.input("in", "Numbers."), out: ports.many("out", "Numbers.", 1) }
+    }
+
+    fn step(&mut self, ports: &mut ThricePorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+        if self.left == 0
+            && let Some(taken) = ports.input.take(ctx)
+        {
+            (self.hand, self.left) = (Some((taken.cause, taken.payload)), 3);
+        }
+        if let (Some((cause, number)), 1..) = (&self.hand, self.left) {
+            ports.out.emit_as(ctx, *cause, Nanos::ZERO, number.clone());
+            self.left -= 1;
+        }
+        Ok(if self.left > 0 { Flow::Again } else { Flow::Idle })
+    }
+}
+
 /// All of them.
 pub(crate) fn registry() -> Registry {
     let mut registry = Registry::new();
-    registry.source::<Every>().transform::<Slow>().node::<Tell>().node::<BargeIn>().node::<Mix>();
+    registry.source::<Every>().source::<Echo>();
+    registry.transform::<Slow>().node::<Tell>().node::<BargeIn>().node::<Mix>().node::<Thrice>();
     registry
 }

@@ -70,6 +70,8 @@ pub(super) fn notes(report: &Report, names: &Names, look: &Look) -> Vec<String> 
     let mut lines = Vec::new();
     for note in &report.notes {
         let value = match &note.value {
+            // What did not happen is in the JSON.
+            NoteValue::Count(0) => continue,
             NoteValue::Count(n) => format!("{} {n}", note.name),
             NoteValue::Text(text) => format!("{}: {text}", note.name),
         };
