@@ -47,7 +47,8 @@ pub trait SpeechToText: Send {
     /// Begins with the sound of an utterance from its start, mono at 16 kHz; what was being done is given up.
     fn begin(&mut self, utterance: &[f32]);
 
-    /// Does one quantum of work. After [`Progress::Done`] there is nothing to do until the next `begin`.
+    /// Does one quantum of work, or looks whether another thread has done it all. After [`Progress::Done`] there is
+    /// nothing to do until the next `begin`.
     ///
     /// # Errors
     /// When the engine cannot go on; `begin` starts afresh.
