@@ -5,7 +5,10 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::time::{Nanos, Stamp};
+use crate::{
+    run::Cancelled,
+    time::{Nanos, Stamp},
+};
 
 /// One interaction: one utterance, one query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -116,9 +119,8 @@ impl Turns {
         }
     }
 
-    /// For each of the last turns that were cancelled: its number, and the time from the cancel to its last effect
-    /// at a sink; zero where none came after it.
-    pub fn cancelled(&self) -> Vec<(u64, Nanos)> {
+    /// The last turns that were cancelled.
+    pub fn cancelled(&self) -> Vec<Cancelled> {
         let mut turns: Vec<_> = self
             .slots
             .iter()
@@ -127,10 +129,11 @@ impl Turns {
                 let generation = state.cancelled.load(Ordering::Acquire);
                 let number = Turn { slot: slot as u32, generation }.number()?;
                 let at = state.cancelled_at.load(Ordering::Acquire);
-                Some((number, Nanos(state.last_effect.load(Ordering::Acquire).saturating_sub(at))))
+                let last_effect = Nanos(state.last_effect.load(Ordering::Acquire).saturating_sub(at));
+                Some(Cancelled { turn: number, last_effect })
             })
             .collect();
-        turns.sort_unstable();
+        turns.sort_unstable_by_key(|cancelled: &Cancelled| cancelled.turn);
         turns
     }
 }
@@ -166,9 +169,9 @@ mod tests {
         let turn = turns.open();
         turns.effect(turn, Stamp(3));
         turns.cancel(turn, Stamp(10));
-        assert_eq!(turns.cancelled(), [(1, Nanos(0))]);
+        assert_eq!(turns.cancelled(), [Cancelled { turn: 1, last_effect: Nanos(0) }]);
         turns.effect(turn, Stamp(14));
-        assert_eq!(turns.cancelled(), [(1, Nanos(4))]);
+        assert_eq!(turns.cancelled(), [Cancelled { turn: 1, last_effect: Nanos(4) }]);
         assert_eq!(turns.answered(), 1);
     }
 }

@@ -24,6 +24,7 @@ fn report(run: &Simulated) -> Report {
         overheads: &[],
         machine: Machine::default(),
         elapsed: run.outcome.elapsed,
+        interactions: run.outcome.interactions.clone(),
         interrupted: false,
         notes: Vec::new(),
         failures: run.outcome.failures.clone(),
@@ -188,7 +189,7 @@ fn a_cancel_overtakes_what_is_queued() {
     let counts = run.edge("barge.out -> tell.in").counts();
     assert_eq!((counts.sent, counts.balance()), (5, true));
     assert!(counts.cancelled >= 2, "{counts:?}");
-    assert_eq!(run.outcome.cancelled.len(), 4, "all but the last turn were cancelled");
+    assert_eq!(run.outcome.interactions.cancelled.len(), 4, "all but the last turn were cancelled");
 }
 
 #[test]
@@ -200,8 +201,8 @@ fn cancelled_packets_are_counted_apart_and_not_judged() {
 fn the_time_from_a_cancel_to_its_last_effect_is_told() {
     let run = barge_in();
     // The first turn was with the sink when the second cancelled it.
-    let (turn, late) = run.outcome.cancelled[0];
-    assert_eq!((turn, late), (1, Nanos::from_millis(15)));
+    let first = run.outcome.interactions.cancelled[0];
+    assert_eq!((first.turn, first.last_effect), (1, Nanos::from_millis(15)));
 }
 
 fn failing(on_error: &str, with: &str) -> Simulated {

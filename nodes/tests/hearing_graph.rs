@@ -143,7 +143,7 @@ fn a_graph_answers_each_utterance_and_waits_for_nothing_but_the_hang_over() {
     registry.source::<Player>().sink::<Listener>();
     let run = testing::simulate(&graph(), &registry);
     assert_eq!(run.outcome.failures, []);
-    assert_eq!((run.outcome.turns, run.outcome.answered), (5, 5));
+    assert_eq!((run.outcome.interactions.begun, run.outcome.interactions.answered), (5, 5));
     let answers = ANSWERS.lock().unwrap();
     assert_eq!(answers[0], "Noted. You played Ten of clubs.");
     assert!(answers.len() == 5 && answers.iter().all(|answer| answer.starts_with("Noted.")), "{answers:?}");

@@ -8,7 +8,7 @@ use super::Machine;
 use crate::{
     budget::{Bound, Category, Figure, Judgement, Level, Measure, Reference, Stat, Verdict},
     measure::{Counts, PathCounts, Snapshot},
-    run::{self, Failure},
+    run::{self, Failure, Interactions},
     time::Nanos,
 };
 
@@ -29,6 +29,8 @@ pub struct Report {
     /// How long the graph ran.
     #[serde(rename = "elapsed_ns", serialize_with = "nanos")]
     pub elapsed: Nanos,
+    /// The interactions: how many began, were answered, were cancelled.
+    pub interactions: Interactions,
     /// Whether the run was interrupted.
     pub interrupted: bool,
     /// The machine class that the limits hold for.

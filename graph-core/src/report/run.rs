@@ -13,7 +13,7 @@ use crate::{
     budget::{Bench, Evidence, Judgement, Level, Limit, Measure, Verdict, exit, judge},
     check::{Plan, PlanEdge, PlanPath},
     measure::{Counts, EdgeMeter, Hop, Part, PathMeter, Sample, Snapshot, WorstLineage},
-    run::Failure,
+    run::{Failure, Interactions},
     time::Nanos,
 };
 
@@ -34,6 +34,8 @@ pub struct Run<'a> {
     pub machine: Machine,
     /// How long the graph ran.
     pub elapsed: Nanos,
+    /// The interactions of the run.
+    pub interactions: Interactions,
     /// Whether it was interrupted.
     pub interrupted: bool,
     /// What nodes and the runtime counted or want to say.
@@ -69,6 +71,7 @@ impl Run<'_> {
             verdict: Verdict::NotBudgeted,
             exit_code: exit::OK,
             elapsed: self.elapsed,
+            interactions: self.interactions,
             interrupted: self.interrupted,
             class: self.plan.class.clone(),
             machine: self.machine,
@@ -355,6 +358,7 @@ mod tests {
                 overheads: &[],
                 machine: Machine::default(),
                 elapsed: Nanos::from_secs(1),
+                interactions: Interactions::default(),
                 interrupted: false,
                 notes: Vec::new(),
                 failures: Vec::new(),

@@ -10,7 +10,7 @@ mod threads;
 pub(crate) use self::core::RunCore;
 pub use self::{
     core::{Event, Stopper},
-    outcome::{Failure, Note, Outcome},
+    outcome::{Cancelled, Failure, Interactions, Note, Outcome},
     prepare::{Prepared, prepare},
     setup::{NotMade, StartError},
     threads::Running,

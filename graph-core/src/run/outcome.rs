@@ -34,6 +34,31 @@ pub struct Note {
     pub value: u64,
 }
 
+/// The interactions of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Interactions {
+    /// Turns that began.
+    pub begun: u64,
+    /// Turns that had an effect at a sink.
+    pub answered: u64,
+    /// Of the last turns that were cancelled.
+    pub cancelled: Vec<Cancelled>,
+}
+
+/// A turn that was cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Cancelled {
+    /// Its number, from 1.
+    pub turn: u64,
+    /// The time from the cancel to the turn's last effect at a sink, in nanoseconds; 0 where none came after it.
+    #[serde(rename = "last_effect_ns", serialize_with = "as_nanos")]
+    pub last_effect: Nanos,
+}
+
+fn as_nanos<S: serde::Serializer>(time: &Nanos, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(time.0)
+}
+
 /// What is left when a run is over.
 pub struct Outcome {
     /// One for each edge of the plan.
@@ -44,12 +69,8 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// What nodes counted.
     pub notes: Vec<Note>,
-    /// Turns that began.
-    pub turns: u64,
-    /// Turns that had an effect at a sink.
-    pub answered: u64,
-    /// The number of each cancelled turn, and the time from its cancel to its last effect.
-    pub cancelled: Vec<(u64, Nanos)>,
+    /// The interactions of the run.
+    pub interactions: Interactions,
     /// How long packets flowed.
     pub elapsed: Nanos,
 }
@@ -68,9 +89,11 @@ impl Outcome {
             paths,
             failures: run.failures(),
             notes: run.notes(),
-            turns: run.turns.opened(),
-            answered: run.turns.answered(),
-            cancelled: run.turns.cancelled(),
+            interactions: Interactions {
+                begun: run.turns.opened(),
+                answered: run.turns.answered(),
+                cancelled: run.turns.cancelled(),
+            },
             elapsed: run.clock.now().since(started).unwrap_or(Nanos::ZERO),
         }
     }

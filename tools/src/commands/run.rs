@@ -151,6 +151,7 @@ fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool)
         overheads: &overheads,
         machine,
         elapsed: outcome.elapsed,
+        interactions: outcome.interactions.clone(),
         interrupted,
         notes: outcome.notes.iter().cloned().map(Into::into).collect(),
         failures: outcome.failures.clone(),

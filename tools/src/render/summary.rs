@@ -24,7 +24,15 @@ pub(super) fn head(report: &Report, look: &Look) -> Vec<String> {
         machine.commit.as_ref().map(|commit| format!("commit {commit}")),
     ];
     let machine = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let ran = format!("{} ran {}", report.graph, report.elapsed);
+    let turns = &report.interactions;
+    let mut ran = format!("{} ran {}", report.graph, report.elapsed);
+    if turns.begun > 0 {
+        ran += &format!(": {}, {} answered", plural(turns.begun, "turn"), turns.answered);
+    }
+    if !turns.cancelled.is_empty() {
+        let slowest = turns.cancelled.iter().map(|cancelled| cancelled.last_effect).max().unwrap_or_default();
+        ran += &format!(", {} cancelled (silent after {slowest} at most)", turns.cancelled.len());
+    }
     let mut lines = vec![look.paint(&look.cut(&ran, look.width), Tone::Strong)];
     let on = match &report.class {
         Some(class) => format!("on {machine}; limits and references are for class {class}"),

@@ -9,7 +9,7 @@ use graph_core::{
     file::{QueueSpec, WarmUp},
     measure::{EdgeMeter, EdgeSpec, Hop, Lineage, PathMeter, PathSpec, Sample, Side},
     report::{Machine, Note, NoteValue, Report, Run},
-    run::Failure,
+    run::{Failure, Interactions},
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -169,6 +169,7 @@ fn voice() -> Report {
         overheads: &[],
         machine,
         elapsed: Nanos::from_millis(18_340),
+        interactions: Interactions { begun: 4, answered: 3, cancelled: Vec::new() },
         interrupted: false,
         notes: vec![
             note("receive", "late", NoteValue::Count(2)),
