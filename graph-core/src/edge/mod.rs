@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// What a queue that is bound in time holds at most, in packets.
-pub(crate) const TIMED_PACKETS: usize = 1024;
+const TIMED_PACKETS: usize = 1024;
 
 fn packets(capacity: Capacity) -> usize {
     match capacity {

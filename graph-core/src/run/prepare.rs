@@ -95,7 +95,6 @@ impl<'a> Preparation<'a> {
                 edges: path.edges.len(),
                 many: path.many,
                 packets: path.packets,
-                all: false,
             }))
         });
         let paths = paths.collect();
