@@ -55,10 +55,10 @@ pub struct Span {
 }
 
 impl Span {
-    /// The bytes `range` of the file, cut to what there is.
+    /// The bytes `range` of the file, cut to what there is and widened to whole characters.
     pub fn new(source: &Arc<Source>, range: Range<usize>) -> Span {
-        let end = range.end.min(source.text.len());
-        Span { source: source.clone(), start: range.start.min(end), end }
+        let end = source.text.ceil_char_boundary(range.end);
+        Span { source: source.clone(), start: source.text.floor_char_boundary(range.start.min(end)), end }
     }
 
     /// The file.

@@ -25,7 +25,7 @@ use crate::{
     time::{Clock, Nanos, Stamp},
     wait::Sleep,
     wire_port::WireInput,
-    wiring::{InputView, OutputView},
+    wiring::{InputView, OutputView, Queued},
 };
 
 /// Which nodes of a lane have something to do: one bit each, the nearest to a sink first.
@@ -134,8 +134,10 @@ impl LaneCore {
 /// A node and how it stands.
 pub(crate) struct Slot {
     stepper: Box<dyn Stepper>,
-    inputs: Vec<Rc<dyn InputView>>,
+    inputs: Vec<SlotInput>,
     outputs: Vec<Rc<dyn OutputView>>,
+    /// Whether it runs until it is told to stop.
+    is_source: bool,
     /// Sockets from other nodes of the graph: a node with one ends by itself, when the other end has, and not by a
     /// stop.
     wires: Vec<Rc<WireInput>>,
@@ -145,6 +147,24 @@ pub(crate) struct Slot {
     again: bool,
     /// Failures in a row.
     failures: u32,
+}
+
+/// An input as its lane sees it.
+struct SlotInput {
+    view: Rc<dyn InputView>,
+    role: Trigger,
+    feedback: bool,
+}
+
+/// What the trigger inputs of a node hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Supply {
+    /// Something to take.
+    Packet,
+    /// Nothing now.
+    Nothing,
+    /// Nothing any more, feedback excepted.
+    Ended,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,30 +187,44 @@ impl Slot {
         wires: Vec<Rc<WireInput>>,
         on_error: OnError,
     ) -> Slot {
-        Slot { stepper, inputs, outputs, wires, on_error, state: State::Running, again: false, failures: 0 }
-    }
-
-    fn triggers(&self) -> impl Iterator<Item = &Rc<dyn InputView>> {
-        self.inputs.iter().filter(|input| input.role() != Trigger::Latch)
-    }
-
-    fn has_packet(&self) -> bool {
-        self.triggers().any(|input| input.has_packet())
+        let inputs: Vec<_> = inputs
+            .into_iter()
+            .map(|view| SlotInput { role: view.role(), feedback: view.is_feedback(), view })
+            .collect();
+        let feeds = |input: &SlotInput| input.role != Trigger::Latch && !input.feedback;
+        let is_source = wires.is_empty() && !inputs.iter().any(feeds);
+        Slot {
+            stepper,
+            inputs,
+            outputs,
+            is_source,
+            wires,
+            on_error,
+            state: State::Running,
+            again: false,
+            failures: 0,
+        }
     }
 
     fn has_urgent_packet(&self) -> bool {
-        self.inputs.iter().any(|input| input.role() == Trigger::Control && input.has_packet())
+        self.inputs.iter().any(|input| input.role == Trigger::Control && input.view.look() == Queued::Packet)
     }
 
-    /// Whether nothing will make it step any more, feedback excepted.
-    fn is_starved(&self) -> bool {
-        let mut inputs = self.triggers().filter(|input| !input.is_feedback()).peekable();
-        inputs.peek().is_some() && inputs.all(|input| input.is_ended())
-    }
-
-    /// Whether it runs until it is told to stop.
-    fn is_source(&self) -> bool {
-        self.wires.is_empty() && self.triggers().all(|input| input.is_feedback())
+    /// What its trigger inputs hold.
+    #[inline]
+    fn supply(&self) -> Supply {
+        let (mut packet, mut fed, mut open) = (false, false, false);
+        for input in self.inputs.iter().filter(|input| input.role != Trigger::Latch) {
+            let queued = input.view.look();
+            packet |= queued == Queued::Packet;
+            fed |= !input.feedback;
+            open |= !input.feedback && queued != Queued::Ended;
+        }
+        match (packet, fed && !open) {
+            (true, _) => Supply::Packet,
+            (false, true) => Supply::Ended,
+            (false, false) => Supply::Nothing,
+        }
     }
 
     fn has_room(&self, now: Stamp) -> bool {
@@ -237,7 +271,7 @@ impl Lane {
         for node in 0..slots.len() {
             core.marks.mark(node);
         }
-        let has_control = |slot: &Slot| slot.inputs.iter().any(|input| input.role() == Trigger::Control);
+        let has_control = |slot: &Slot| slot.inputs.iter().any(|input| input.role == Trigger::Control);
         Lane {
             controlled: (0..slots.len()).filter(|&node| has_control(&slots[node])).collect(),
             open: slots.len(),
@@ -312,14 +346,14 @@ impl Lane {
         self.core.run.stop();
         for slot in self.slots.iter().filter(|slot| slot.state != State::Closed) {
             slot.outputs.iter().for_each(|output| output.close());
-            slot.inputs.iter().for_each(|input| input.leave());
+            slot.inputs.iter().for_each(|input| input.view.leave());
         }
     }
 
     /// Accounts for what is still on the way to this lane, when no other lane can send any more.
     pub(crate) fn settle(&mut self) {
         for slot in &self.slots {
-            slot.inputs.iter().for_each(|input| input.leave());
+            slot.inputs.iter().for_each(|input| input.view.leave());
             slot.wires.iter().for_each(|wire| wire.give_up());
         }
     }
@@ -352,13 +386,12 @@ impl Lane {
     fn run(&mut self, node: usize) {
         self.core.marks.unmark(node);
         let slot = &mut self.slots[node];
-        if slot.state == State::Running && slot.is_source() && self.core.run.is_stopping() {
+        if slot.state == State::Running && slot.is_source && self.core.run.is_stopping() {
             slot.state = State::Finishing;
         }
         match slot.state {
-            State::Running if slot.is_starved() && !slot.has_packet() && !slot.again => self.finish(node),
             State::Running => self.step(node),
-            State::Restarting(_) if slot.is_source() && self.core.run.is_stopping() => self.close(node),
+            State::Restarting(_) if slot.is_source && self.core.run.is_stopping() => self.close(node),
             State::Restarting(at) if at <= self.now => self.restart(node),
             State::Restarting(at) => self.core.wake_at(node, at),
             State::Finishing => self.finish(node),
@@ -382,15 +415,18 @@ impl Lane {
         match result {
             Ok(flow) => {
                 // A step with nothing in hand proves nothing.
-                if ctx.taken > 0 || slot.is_source() {
+                if ctx.taken > 0 || slot.is_source {
                     slot.failures = 0;
                 }
                 match flow {
                     Flow::Done => self.finish(node),
                     Flow::Again => self.core.marks.mark(node),
-                    Flow::Idle if slot.has_packet() => self.core.marks.mark(node),
-                    Flow::Idle if slot.is_starved() => self.core.marks.mark(node),
-                    Flow::Idle | Flow::Busy => {}
+                    Flow::Busy => {}
+                    Flow::Idle => match slot.supply() {
+                        Supply::Packet => self.core.marks.mark(node),
+                        Supply::Ended => self.finish(node),
+                        Supply::Nothing => {}
+                    },
                 }
             }
             Err(error) => {
@@ -434,7 +470,7 @@ impl Lane {
         if flushed {
             slot.state = State::Closed;
             slot.outputs.iter().for_each(|output| output.close());
-            slot.inputs.iter().for_each(|input| input.leave());
+            slot.inputs.iter().for_each(|input| input.view.leave());
             self.open -= 1;
         }
     }

@@ -48,12 +48,22 @@ pub(crate) struct RxEnd {
 
 /// What the lane sees of an input.
 pub(crate) trait InputView {
-    fn has_packet(&self) -> bool;
-    fn is_ended(&self) -> bool;
+    fn look(&self) -> Queued;
     fn role(&self) -> Trigger;
     fn is_feedback(&self) -> bool;
     /// Takes no more. What is queued is left.
     fn leave(&self);
+}
+
+/// What an input holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Queued {
+    /// Something to take.
+    Packet,
+    /// Nothing now.
+    Nothing,
+    /// Nothing any more.
+    Ended,
 }
 
 /// What the lane sees of an output.
@@ -220,12 +230,16 @@ fn downcast_either<Whole: 'static, Part: 'static>(end: Box<dyn Any>, make: fn(Pa
 }
 
 impl<T: Payload> InputView for Input<T> {
-    fn has_packet(&self) -> bool {
-        !self.rx.borrow().is_empty()
-    }
-
-    fn is_ended(&self) -> bool {
-        self.rx.borrow().is_ended()
+    #[inline]
+    fn look(&self) -> Queued {
+        let rx = self.rx.borrow();
+        // In this order: the last push is before the close.
+        let closed = rx.state().is_closed();
+        match (rx.is_empty(), closed) {
+            (false, _) => Queued::Packet,
+            (true, false) => Queued::Nothing,
+            (true, true) => Queued::Ended,
+        }
     }
 
     fn role(&self) -> Trigger {

@@ -38,7 +38,7 @@ pub fn load(args: &GraphArgs, registry: &Registry, format: Format) -> Result<Gra
 /// Shows why a graph is refused, and gives the exit status for it.
 pub fn refuse(diagnostics: &Diagnostics, format: Format) -> u8 {
     match format {
-        Format::Human => eprint!("{}", diagnostics.render(usize::from(terminal::stderr().width))),
+        Format::Human => terminal::say(&diagnostics.render(usize::from(terminal::stderr().width))),
         Format::Json => {
             print(&json(&Findings { schema_version: 1, exit_code: exit::INVALID, diagnostics }));
         }

@@ -67,7 +67,7 @@ impl Live {
         let progress = Progress::read(plan, running.edges(), running.paths(), elapsed, turns);
         let mut line = render::progress(&progress, &self.look);
         if !self.is_terminal {
-            eprintln!("{line}");
+            terminal::say(&format_args!("{line}\n"));
             return;
         }
         if !self.passing.is_empty() {
@@ -85,7 +85,7 @@ impl Live {
 
     fn line(&mut self, text: &str) {
         self.end();
-        eprintln!("{text}");
+        terminal::say(&format_args!("{text}\n"));
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::{
     env,
-    io::{self, IsTerminal},
+    fmt::Display,
+    io::{self, IsTerminal, Write},
 };
 
 use terminal_size::{Width, terminal_size_of};
@@ -31,6 +32,13 @@ pub fn stdout() -> Terminal {
 pub fn stderr() -> Terminal {
     let size = terminal_size_of(io::stderr());
     describe(io::stderr().is_terminal(), size.map(|(Width(columns), _)| columns), |name| env::var(name).ok())
+}
+
+/// Writes text to stderr.
+///
+/// A stderr that is closed, or on a full disk, leaves nobody to tell: the run and its exit status do not depend on it.
+pub fn say(text: &dyn Display) {
+    _ = write!(io::stderr(), "{text}");
 }
 
 fn describe(is_terminal: bool, columns: Option<u16>, variable: impl Fn(&str) -> Option<String>) -> Terminal {

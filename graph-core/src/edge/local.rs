@@ -93,7 +93,11 @@ impl<T> Local<T> {
     pub(crate) fn pop(&self) -> Option<Packet<T>> {
         let mut queue = self.queue.borrow_mut();
         let packet = queue.pop_front()?;
-        self.look_at_front(&queue);
+        match queue.front() {
+            Some(front) => self.state.front_is_since(front.header.sent),
+            // Begins at the front again, so that a queue of one stays in the same cache lines.
+            None => queue.clear(),
+        }
         if self.waits_for_room.replace(false) {
             self.marks.mark(self.producer);
         }

@@ -59,12 +59,19 @@ enum Job {
     Final,
 }
 
+/// What the recogniser does, and the event that it was given it at.
+struct Begun<C> {
+    job: Job,
+    at: C,
+}
+
 /// A text, what it is due to, and whether it is the last of its utterance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written<C> {
     /// The words; a final text may be empty, where there was only noise.
     pub transcript: Transcript,
-    /// The event that the text is due to.
+    /// The event that the text is due to: the end of the utterance for a final text, the last event that a partial
+    /// text was made of.
     pub at: C,
 }
 
@@ -77,7 +84,7 @@ pub struct Dictation<C> {
     is_eager: bool,
     /// Oldest first: the recogniser works on this one.
     utterances: VecDeque<Utterance<C>>,
-    job: Option<Job>,
+    begun: Option<Begun<C>>,
     /// The final text, done before the utterance was over.
     ready: Option<String>,
     agreement: Agreement,
@@ -96,7 +103,7 @@ impl<C: Copy> Dictation<C> {
             partial_every: partial_every.map(|time| ((time.as_secs_f64() * RATE) as usize).max(1)),
             is_eager,
             utterances: VecDeque::new(),
-            job: None,
+            begun: None,
             ready: None,
             agreement: Agreement::default(),
         }
@@ -115,7 +122,7 @@ impl<C: Copy> Dictation<C> {
         if !is_in_work || pointless.is_none() {
             return;
         }
-        if self.job == pointless {
+        if self.begun.as_ref().map(|begun| begun.job) == pointless {
             self.give_up();
         }
         if pointless == Some(Job::Final) {
@@ -126,7 +133,12 @@ impl<C: Copy> Dictation<C> {
     /// Whether [`work`](Dictation::work) has something to do.
     pub fn is_busy(&self) -> bool {
         let is_over = self.utterances.front().is_some_and(|utterance| utterance.is_over);
-        self.job.is_some() || (self.ready.is_some() && is_over) || self.wanted().is_some()
+        self.is_working() || (self.ready.is_some() && is_over) || self.wanted().is_some()
+    }
+
+    /// Whether the recogniser has begun something and not done it.
+    pub fn is_working(&self) -> bool {
+        self.begun.is_some()
     }
 
     /// Does one quantum of work, and returns the text if one is done.
@@ -134,15 +146,14 @@ impl<C: Copy> Dictation<C> {
     /// # Errors
     /// When the recogniser fails; the utterance is given up.
     pub fn work(&mut self) -> Result<Option<Written<C>>, SttError> {
-        if self.job.is_none() {
+        if self.begun.is_none() {
             if let Some(utterance) = self.utterances.front().filter(|utterance| utterance.is_over)
                 && let Some(text) = self.ready.take()
             {
                 let at = utterance.at;
                 return Ok(Some(self.close(text, at)));
             }
-            self.job = self.wanted();
-            let (Some(job), Some(utterance)) = (self.job, self.utterances.front_mut()) else {
+            let (Some(job), Some(utterance)) = (self.wanted(), self.utterances.front_mut()) else {
                 return Ok(None);
             };
             let end = match job {
@@ -150,6 +161,7 @@ impl<C: Copy> Dictation<C> {
                 Job::Final => utterance.voiced.unwrap_or(utterance.samples.len()),
             };
             utterance.tried = end;
+            self.begun = Some(Begun { job, at: utterance.at });
             self.engine.begin(&utterance.samples[..end]);
         }
         let progress = self.engine.step().inspect_err(|_| {
@@ -157,15 +169,16 @@ impl<C: Copy> Dictation<C> {
             self.reset();
         })?;
         let Progress::Done(text) = progress else { return Ok(None) };
-        let job = self.job.take();
-        let Some(utterance) = self.utterances.front() else { return Ok(None) };
-        let at = utterance.at;
-        if job == Some(Job::Final) && utterance.is_over {
+        let (Some(Begun { job, at }), Some(utterance)) = (self.begun.take(), self.utterances.front()) else {
+            return Ok(None);
+        };
+        if job == Job::Final && utterance.is_over {
+            let at = utterance.at;
             return Ok(Some(self.close(text, at)));
         }
         let stable_words = self.agreement.with(&text);
         let transcript = Transcript { text: text.as_str().into(), stable_words, is_final: false };
-        if job == Some(Job::Final) {
+        if job == Job::Final {
             self.ready = Some(text);
         }
         let wants_partials = self.partial_every.is_some();
@@ -193,13 +206,15 @@ impl<C: Copy> Dictation<C> {
     fn close(&mut self, text: String, at: C) -> Written<C> {
         self.utterances.pop_front();
         self.reset();
+        // A recogniser that hears a pause writes a comma, though nothing follows.
+        let text = text.trim_end_matches(|c: char| c == ',' || c.is_whitespace());
         let stable_words = text.split_whitespace().count();
         Written { transcript: Transcript { text: text.into(), stable_words, is_final: true }, at }
     }
 
     fn give_up(&mut self) {
         self.engine.abandon();
-        self.job = None;
+        self.begun = None;
     }
 
     fn reset(&mut self) {
@@ -252,6 +267,7 @@ mod tests {
             }
             match self.samples {
                 0 => Ok(Progress::Done(String::new())),
+                2 => Ok(Progress::Done("so to say, ".into())),
                 666 => Err(SttError::new(std::fmt::Error)),
                 samples => Ok(Progress::Done(format!("heard {samples}"))),
             }
@@ -348,6 +364,26 @@ mod tests {
         assert_eq!(lengths[..6], [500, 1_000, 1_500, 2_000, 2_500, 3_000]);
         let gaps: Vec<_> = lengths.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert!(gaps.is_sorted() && gaps.last() > Some(&1_000), "{gaps:?}");
+    }
+
+    #[test]
+    fn a_partial_text_is_due_to_the_last_sound_that_it_was_made_of() {
+        let mut dictation = dictation(true, true);
+        dictation.hear(Speech::Start, 0);
+        dictation.hear(audio(8_000), 1);
+        assert_eq!(dictation.work().unwrap(), None);
+        dictation.hear(audio(500), 2);
+        assert_eq!(work(&mut dictation).1, [text(8_000, false, 1)]);
+    }
+
+    #[test]
+    fn a_final_text_ends_without_a_comma() {
+        let mut dictation = dictation(false, true);
+        for event in [Speech::Start, audio(2), Speech::End] {
+            dictation.hear(event, 1);
+        }
+        let written = dictation.work().unwrap().unwrap().transcript;
+        assert_eq!((&*written.text, written.stable_words), ("so to say", 3));
     }
 
     #[test]

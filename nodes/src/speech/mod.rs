@@ -23,6 +23,7 @@ pub mod trial;
 pub mod tts_decoder;
 pub mod tts_encoder;
 pub mod vad;
+pub mod worker;
 
 #[cfg(test)]
 mod fixtures;

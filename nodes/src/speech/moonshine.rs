@@ -5,17 +5,19 @@ use std::{
     borrow::Cow,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use ort::{
-    session::{Session, SessionInputValue},
+    logging::LogLevel,
+    session::{RunOptions, Session, SessionInputValue},
     value::{DynValue, Tensor, TensorRef, ValueType},
 };
 use thiserror::Error;
 
 use super::{
     runtime::{self, RuntimeError},
-    stt::{Progress, SpeechToText, SttError},
+    stt::{Interrupt, Progress, SpeechToText, SttError},
 };
 
 const START: i64 = 1;
@@ -55,6 +57,8 @@ pub struct Moonshine {
     decoder: Session,
     memories: Vec<Memory>,
     vocabulary: Vec<Vec<u8>>,
+    /// What an interrupt ends a run by.
+    options: Arc<RunOptions>,
     job: Job,
 }
 
@@ -104,16 +108,26 @@ impl Moonshine {
         if memories.is_empty() {
             return Err(MoonshineError::NoDecoder { path: decoder.into() });
         }
-        Ok(Moonshine { encoder, decoder: net, memories, vocabulary, job: Job::None })
+        let options = run_options()
+            .map_err(|e| RuntimeError::NoStart { path: library.into(), reason: e.to_string() })?;
+        Ok(Moonshine {
+            encoder,
+            decoder: net,
+            memories,
+            vocabulary,
+            options: Arc::new(options),
+            job: Job::None,
+        })
     }
 
     fn encode(&mut self, samples: &[f32]) -> ort::Result<Decoding> {
         let shape = [1, samples.len()];
         let mask = Tensor::from_array((shape, vec![1i64; samples.len()]))?;
-        let mut outputs = self.encoder.run(ort::inputs![
+        let inputs = ort::inputs![
             "input_values" => TensorRef::from_array_view((shape, samples))?,
             "attention_mask" => &mask,
-        ])?;
+        ];
+        let mut outputs = self.encoder.run_with_options(inputs, &self.options)?;
         let hidden =
             outputs.remove("last_hidden_state").ok_or_else(|| ort::Error::new("no last_hidden_state"))?;
         let empty =
@@ -136,7 +150,7 @@ impl Moonshine {
         ];
         let memories = self.memories.iter().zip(&job.memories);
         inputs.extend(memories.map(|(memory, value)| (Cow::from(&*memory.input), value.into())));
-        let mut outputs = self.decoder.run(inputs)?;
+        let mut outputs = self.decoder.run_with_options(inputs, &self.options)?;
         let (_, scores) = outputs["logits"].try_extract_tensor::<f32>()?;
         let best = scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
         job.tokens.push(best.map_or(END, |(token, _)| token as i64));
@@ -175,11 +189,20 @@ impl Memory {
 
 impl SpeechToText for Moonshine {
     fn begin(&mut self, utterance: &[f32]) {
+        self.options.unterminate().expect("to clear a flag asks for nothing that could be missing");
         self.job = Job::Encode(utterance.into());
     }
 
     fn abandon(&mut self) {
         self.job = Job::None;
+    }
+
+    fn interrupt(&self) -> Option<Interrupt> {
+        let options = self.options.clone();
+        Some(Box::new(move || {
+            // Where it fails, the run goes on to its end.
+            let _ = options.terminate();
+        }))
     }
 
     fn step(&mut self) -> Result<Progress, SttError> {
@@ -200,6 +223,13 @@ impl SpeechToText for Moonshine {
             }
         }
     }
+}
+
+fn run_options() -> ort::Result<RunOptions> {
+    let mut options = RunOptions::new()?;
+    // What fails is returned anyway, and an interrupted run is no error to tell of.
+    options.set_log_level(LogLevel::Fatal)?;
+    Ok(options)
 }
 
 /// Each token is a length and its bytes; a length of 128 and more takes two bytes, low part first.
@@ -254,6 +284,25 @@ mod tests {
         engine.abandon();
         let text = text(&mut engine, &recordings[4].samples);
         assert_eq!(text, "He might even have been made amiable himself.");
+    }
+
+    #[test]
+    fn an_interrupt_ends_the_quantum_and_leaves_the_next_job_alone() {
+        let recordings = corpus::librivox(&asset("speech-librivox")).unwrap();
+        let mut engine = moonshine();
+        let interrupt = engine.interrupt().unwrap();
+        for quanta in [0, 3] {
+            engine.begin(&recordings[0].samples);
+            for _ in 0..quanta {
+                engine.step().unwrap();
+            }
+            interrupt();
+            assert!(engine.step().is_err());
+        }
+        assert_eq!(
+            text(&mut engine, &recordings[4].samples),
+            "He might even have been made amiable himself."
+        );
     }
 
     #[test]

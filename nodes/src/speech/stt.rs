@@ -8,7 +8,7 @@ use graph_core::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{dictation::Dictation, moonshine::Moonshine, runtime};
+use super::{dictation::Dictation, moonshine::Moonshine, runtime, worker::Worker};
 use crate::types::{Speech, Transcript};
 
 /// How far a recogniser is.
@@ -39,12 +39,16 @@ impl fmt::Display for SttError {
 
 impl Error for SttError {}
 
+/// Ends a quantum that is under way on another thread.
+pub type Interrupt = Box<dyn Fn() + Send>;
+
 /// An engine that writes down what is said, in quanta of work.
 pub trait SpeechToText: Send {
     /// Begins with the sound of an utterance from its start, mono at 16 kHz; what was being done is given up.
     fn begin(&mut self, utterance: &[f32]);
 
-    /// Does one quantum of work. After [`Progress::Done`] there is nothing to do until the next `begin`.
+    /// Does one quantum of work, or looks whether another thread has done it all. After [`Progress::Done`] there is
+    /// nothing to do until the next `begin`.
     ///
     /// # Errors
     /// When the engine cannot go on; `begin` starts afresh.
@@ -52,6 +56,12 @@ pub trait SpeechToText: Send {
 
     /// Gives up what was begun.
     fn abandon(&mut self);
+
+    /// What ends, from another thread, a quantum that is under way: `step` fails then. The next `begin` undoes it.
+    /// `None` where a quantum must run to its end.
+    fn interrupt(&self) -> Option<Interrupt> {
+        None
+    }
 }
 
 /// Parameters of `speech/stt`.
@@ -89,24 +99,52 @@ impl Default for SttParams {
     }
 }
 
-/// The node. A step takes all that is queued, then does one quantum of the recogniser's work.
+/// The node. A step takes all that is queued, gives the recogniser's thread what there is to do, and emits what that
+/// has done, so that it never takes long.
 pub struct Stt {
     dictation: Dictation<Cause>,
+    /// What a step leaves behind while the recogniser works.
+    while_working: Flow,
     wordless: Counter,
 }
 
 impl Stt {
-    /// A node over any engine.
-    pub fn over(engine: Box<dyn SpeechToText>, params: &SttParams, wordless: Counter) -> Stt {
+    /// A node over any engine, which gets a thread of its own. Under virtual time, which stands still while nodes
+    /// work, it works in the node's steps.
+    ///
+    /// # Errors
+    /// When there can be no more threads.
+    pub fn over(
+        engine: Box<dyn SpeechToText>,
+        params: &SttParams,
+        build: &Build<'_>,
+    ) -> Result<Stt, BuildError> {
+        if build.clock().is_virtual() {
+            return Ok(Stt::with_engine(engine, Flow::Again, params, build));
+        }
+        let waker = build.waker();
+        let worker = Worker::start(engine, move || waker.wake())?;
+        Ok(Stt::with_engine(Box::new(worker), Flow::Idle, params, build))
+    }
+
+    pub(super) fn with_engine(
+        engine: Box<dyn SpeechToText>,
+        while_working: Flow,
+        params: &SttParams,
+        build: &Build<'_>,
+    ) -> Stt {
         let partials = (params.partials > Nanos::ZERO).then(|| params.partials.into());
-        Stt { dictation: Dictation::new(engine, partials, params.eager), wordless }
+        Stt {
+            dictation: Dictation::new(engine, partials, params.eager),
+            while_working,
+            wordless: build.counter("wordless", "utterances in which no words were heard"),
+        }
     }
 }
 
 impl Kind for Stt {
     const KIND: &'static str = "speech/stt";
     const ABOUT: &'static str = "Writes down utterances, with partial texts while somebody speaks.";
-    const HEAVY: bool = true;
     type Params = SttParams;
 
     fn new(params: &SttParams, build: &mut Build<'_>) -> Result<Stt, BuildError> {
@@ -120,8 +158,7 @@ impl Kind for Stt {
         // The first run of a model is slow.
         engine.begin(&[0.0; 16_000]);
         while engine.step()? == Progress::Working {}
-        let wordless = build.counter("wordless", "utterances in which no words were heard");
-        Ok(Stt::over(Box::new(engine), params, wordless))
+        Stt::over(Box::new(engine), params, build)
     }
 
     fn assets(params: &SttParams) -> Vec<AssetRef> {
@@ -166,14 +203,16 @@ impl Node for Stt {
                 ports.partial.emit_as(ctx, cause, Nanos::ZERO, transcript);
             }
         }
-        Ok(if self.dictation.is_busy() { Flow::Again } else { Flow::Idle })
+        Ok(match (self.dictation.is_working(), self.dictation.is_busy()) {
+            (true, _) => self.while_working,
+            (false, true) => Flow::Again,
+            (false, false) => Flow::Idle,
+        })
     }
 
     fn finish(&mut self, ports: &mut SttPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        match self.step(ports, ctx)? {
-            Flow::Again => Ok(Flow::Again),
-            Flow::Idle | Flow::Busy | Flow::Done => Ok(Flow::Done),
-        }
+        let flow = self.step(ports, ctx)?;
+        Ok(if self.dictation.is_busy() { flow } else { Flow::Done })
     }
 }
 

@@ -1,8 +1,7 @@
 //! `speech/vad`: sound in, utterances out.
 
 use graph_core::{
-    AssetRef, Build, BuildError, Cause, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Stamp,
-    TrailRef, Turn,
+    AssetRef, Build, BuildError, Cause, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Stamp, Turn,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -185,10 +184,7 @@ impl Emitter<'_> {
             *self.turn = ctx.open_turn();
         }
         let held = now.since(due.taken).unwrap_or(Nanos::ZERO);
-        // A trail keeps one crossing of an edge. The one to keep is that of the end, which the text is due to, not that
-        // of the sound that came with the same packet.
-        let trail = if event == Speech::End { due.trail } else { TrailRef::NONE };
-        self.out.emit_as(ctx, Cause { trail, ..due.in_turn(*self.turn) }, held, event);
+        self.out.emit_as(ctx, due.in_turn(*self.turn), held, event);
     }
 }
 

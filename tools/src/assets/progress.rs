@@ -27,7 +27,7 @@ impl Progress {
     pub fn show(&mut self, event: Event<'_>) {
         if let Some(line) = line(&event) {
             if self.plain {
-                eprintln!("{line}");
+                terminal::say(&format_args!("{line}\n"));
             } else if !matches!(event, Event::Started { .. }) {
                 self.bar.println(line);
             }

@@ -26,7 +26,7 @@ pub fn run(args: &CheckArgs) -> u8 {
             diagnostics: &graph.diagnostics,
         })),
         Format::Human => {
-            eprint!("{}", graph.diagnostics.render(usize::from(terminal::stderr().width)));
+            terminal::say(&graph.diagnostics.render(usize::from(terminal::stderr().width)));
             let plan = &graph.plan;
             let mut text = format!(
                 "{}: {} nodes in {} lanes, {} edges, {} paths\n",

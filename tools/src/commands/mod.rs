@@ -17,7 +17,10 @@ use std::{
 
 use comfy_table::{ContentArrangement, Table, presets};
 
-use crate::{exit, terminal::Terminal};
+use crate::{
+    exit,
+    terminal::{self, Terminal},
+};
 
 /// Writes a result to stdout.
 ///
@@ -33,7 +36,7 @@ pub fn print(result: &str) -> u8 {
 
 /// Says on stderr why the command could not do what it was asked to.
 pub fn fail(error: &dyn Display) -> u8 {
-    eprintln!("graphrun: {error}");
+    terminal::say(&format_args!("graphrun: {error}\n"));
     exit::BUDGET_FAILED
 }
 

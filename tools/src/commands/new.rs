@@ -8,7 +8,10 @@ use std::{
 };
 
 use super::{fail, print};
-use crate::cli::{New, NewArgs};
+use crate::{
+    cli::{New, NewArgs},
+    terminal,
+};
 
 const GRAPH: &str = include_str!("../../templates/graph.ron");
 const NODE: &str = include_str!("../../templates/node.rs");
@@ -42,7 +45,7 @@ pub fn run(args: &NewArgs) -> u8 {
     };
     match written {
         Ok(Written { path, next }) => {
-            eprintln!("graphrun: {next}");
+            terminal::say(&format_args!("graphrun: {next}\n"));
             print(&format!("{}\n", path.display()))
         }
         Err(error) => fail(&error),

@@ -38,7 +38,7 @@ pub fn run(args: &RunArgs) -> u8 {
         Err(status) => return status,
     };
     if !graph.diagnostics.is_empty() {
-        eprint!("{}", graph.diagnostics.render(usize::from(terminal::stderr().width)));
+        terminal::say(&graph.diagnostics.render(usize::from(terminal::stderr().width)));
     }
     if let Err(error) = fetch(&graph, &registry) {
         fail(&error);
@@ -102,7 +102,7 @@ fn stop_on_interrupt(stopper: Stopper) -> Arc<AtomicBool> {
     let handler = move || match times.fetch_add(1, Ordering::Relaxed) {
         0 => {
             flag.store(true, Ordering::Relaxed);
-            eprintln!("\ngraphrun: ending; interrupt twice more to end at once");
+            terminal::say(&"\ngraphrun: ending; interrupt twice more to end at once\n");
             stopper.stop();
         }
         1 => {}
