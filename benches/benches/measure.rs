@@ -84,8 +84,7 @@ fn path(c: &mut Criterion) {
     let mut group = c.benchmark_group("measure_path");
     for edges in [2, 10] {
         let budget = budget(&[(Measure::Cost, Stat::Max, 5_000)]);
-        let meter =
-            PathMeter::new(&PathSpec { budget: &budget, edges, many: false, packets: None, all: false });
+        let meter = PathMeter::new(&PathSpec { budget: &budget, edges, many: false, packets: None });
         let mut hops = vec![Hop::default(); edges];
         let mut now = 1_000_000_000;
         group.bench_function(format!("{edges}_edges"), |b| {

@@ -138,6 +138,11 @@ pub enum Arity {
 }
 
 impl PortSpec {
+    /// Whether a packet here makes the node step, or there are none.
+    pub(crate) fn is_trigger(&self) -> bool {
+        !matches!(self.role, PortRole::Input { trigger: Trigger::Latch, .. })
+    }
+
     pub(crate) fn new<T: Payload>(name: &'static str, about: &'static str, role: PortRole) -> PortSpec {
         PortSpec {
             name,

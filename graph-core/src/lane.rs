@@ -143,8 +143,6 @@ pub(crate) struct Slot {
     wires: Vec<Rc<WireInput>>,
     on_error: OnError,
     state: State,
-    /// Whether the last step left more to do.
-    again: bool,
     /// Failures in a row.
     failures: u32,
 }
@@ -193,17 +191,7 @@ impl Slot {
             .collect();
         let feeds = |input: &SlotInput| input.role != Trigger::Latch && !input.feedback;
         let is_source = wires.is_empty() && !inputs.iter().any(feeds);
-        Slot {
-            stepper,
-            inputs,
-            outputs,
-            is_source,
-            wires,
-            on_error,
-            state: State::Running,
-            again: false,
-            failures: 0,
-        }
+        Slot { stepper, inputs, outputs, is_source, wires, on_error, state: State::Running, failures: 0 }
     }
 
     fn has_urgent_packet(&self) -> bool {
@@ -411,7 +399,6 @@ impl Lane {
         for output in &slot.outputs {
             output.commit(self.now);
         }
-        slot.again = matches!(result, Ok(Flow::Again));
         match result {
             Ok(flow) => {
                 // A step with nothing in hand proves nothing.

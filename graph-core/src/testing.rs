@@ -141,13 +141,14 @@ impl Alone {
         let marks = Rc::new(Marks::new(2));
         let waker = || Waker::new(bell.clone(), 0);
         let queue = QueueSpec { capacity: Capacity::Packets(QUEUED), ..QueueSpec::default() };
-        let state = || Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker()));
+        let state =
+            |triggers| Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), triggers));
         let recorder = |meter| Recorder::new(meter, run.clone(), None, Vec::new());
         let done = meter();
         let mut wiring = Wiring { done: Some(recorder(done.clone())), ..Wiring::default() };
         let (mut feeds, mut outs) = (HashMap::new(), HashMap::new());
         for port in ports.iter().filter(|port| !port.wire) {
-            let state = state();
+            let state = state(port.is_trigger());
             match port.role {
                 PortRole::Input { .. } => {
                     let recorder = recorder(state.meter.clone());

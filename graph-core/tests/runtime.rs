@@ -160,10 +160,11 @@ fn a_stream_ends_in_band_and_everything_before_the_end_arrives() {
 #[test]
 fn a_node_ends_the_work_it_has_begun_before_it_is_told_that_its_inputs_have_ended() {
     let run = run(r#"(
+            lanes: { "a": (), "b": () },
             nodes: {
-                "every": (kind: "test/every", with: (count: 5, period: "0 ns")),
-                "thrice": (kind: "test/thrice"),
-                "tell": (kind: "test/tell"),
+                "every": (kind: "test/every", lane: "a", with: (count: 5, period: "0 ns")),
+                "thrice": (kind: "test/thrice", lane: "b"),
+                "tell": (kind: "test/tell", lane: "b"),
             },
             edges: [(from: "every", to: "thrice"), (from: "thrice", to: "tell")],
         )"#);
@@ -297,6 +298,8 @@ fn a_latch_gives_the_latest_value_and_is_never_a_cause() {
     assert_eq!(run.edge("mix.out -> tell.in").counts().taken, 10);
     let latch = run.edge("fast.out -> mix.latest").counts();
     assert!(latch.balance() && latch.dropped >= 80, "the newest wins, and every drop is counted: {latch:?}");
+    let steps = run.outcome.notes.iter().find(|note| note.name == "steps").expect("it counts them").value;
+    assert!((10..20).contains(&steps), "a value makes no step: {steps}");
 }
 
 #[test]

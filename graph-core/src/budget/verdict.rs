@@ -196,7 +196,9 @@ impl Times<'_> {
     fn judge(&self, blank: Judgement, negative: u64) -> Judgement {
         let n = self.samples.n() + self.missing;
         let blank = Judgement { n, over: self.over, ..blank };
-        if negative > 0 {
+        // A sample over a maximum is one too many, whatever the others were.
+        let has_failed = self.stat == Stat::Max && self.over > 0;
+        if negative > 0 && !has_failed {
             return Judgement {
                 measured: self.figure(self.samples.stat(self.stat)),
                 ..out_of_order(blank, negative)
@@ -293,7 +295,7 @@ impl Rates {
         let &Rates { floor, n, under, slowest, missing } = self;
         let measured = slowest.map(|pace| Figure::Rate(pace.per_second()));
         let blank = Judgement { n, over: under, measured, ..blank };
-        if negative > 0 {
+        if negative > 0 && under == 0 {
             return out_of_order(blank, negative);
         }
         if n == 0 {
@@ -499,6 +501,14 @@ mod tests {
         let pace = Some(Pace { gaps: 1, span: Nanos(1) });
         let rate = Evidence::Rate { causes: 1, under: 0, slowest: pace, missing: 0, negative: 1 };
         assert_eq!(judge(&bound(Bound::RateAtLeast(1.0)), &rate).verdict, Verdict::Uncertain);
+    }
+
+    #[test]
+    fn a_sample_over_the_maximum_fails_it_whatever_the_stamps_of_others() {
+        let Evidence::Times { samples, over, missing, .. } = times(&[100, 2_000]) else { unreachable!() };
+        let evidence = Evidence::Times { samples, over, missing, negative: 3 };
+        assert_eq!(verdict(Stat::Max, &evidence), Verdict::Fail);
+        assert_eq!(verdict(Stat::Mean, &evidence), Verdict::Uncertain);
     }
 
     #[test]

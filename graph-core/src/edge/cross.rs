@@ -91,7 +91,7 @@ impl<T> CrossTx<T> {
             }
         }
         if self.spill.len() < before {
-            self.state.consumer.wake();
+            self.state.tell_of_packet();
         }
         self.spill.is_empty()
     }
@@ -133,7 +133,7 @@ impl<T> CrossTx<T> {
             self.state.dropped(sent);
             return self.state.queue.full == Full::Fail;
         }
-        self.state.consumer.wake();
+        self.state.tell_of_packet();
         false
     }
 

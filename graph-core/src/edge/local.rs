@@ -72,7 +72,9 @@ impl<T> Local<T> {
         }
         queue.push_back(packet);
         self.unsent.set(self.unsent.get() + 1);
-        self.marks.mark(self.consumer);
+        if self.state.triggers {
+            self.marks.mark(self.consumer);
+        }
         false
     }
 

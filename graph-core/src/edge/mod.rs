@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// What a queue that is bound in time holds at most, in packets.
-pub(crate) const TIMED_PACKETS: usize = 1024;
+const TIMED_PACKETS: usize = 1024;
 
 fn packets(capacity: Capacity) -> usize {
     match capacity {
@@ -40,6 +40,8 @@ pub(crate) struct EdgeState {
     run: Arc<RunCore>,
     producer: Waker,
     consumer: Waker,
+    /// Whether a packet makes the consumer step; not at a latch.
+    triggers: bool,
     /// The producer sends no more.
     closed: AtomicBool,
     /// The consumer takes no more.
@@ -60,6 +62,7 @@ impl EdgeState {
         run: Arc<RunCore>,
         producer: Waker,
         consumer: Waker,
+        triggers: bool,
     ) -> EdgeState {
         EdgeState {
             meter,
@@ -67,6 +70,7 @@ impl EdgeState {
             run,
             producer,
             consumer,
+            triggers,
             closed: AtomicBool::new(false),
             gone: AtomicBool::new(false),
             blocked: AtomicBool::new(false),
@@ -124,6 +128,14 @@ impl EdgeState {
 
     fn is_over_time(&self, bound: Nanos, now: Stamp) -> bool {
         now.since(Stamp(self.front_sent.load(Ordering::Relaxed))).is_some_and(|waited| waited >= bound)
+    }
+
+    /// A packet was handed over to another lane.
+    #[inline]
+    fn tell_of_packet(&self) {
+        if self.triggers {
+            self.consumer.wake();
+        }
     }
 
     /// The producer found a packet that does not fit.
@@ -197,7 +209,7 @@ mod tests {
         let queue = QueueSpec { capacity, full, ..QueueSpec::default() };
         let waker = |node| Waker::new(bell.clone(), node);
         let meter = Arc::new(EdgeMeter::new(&spec));
-        Arc::new(EdgeState::new(meter, queue, Arc::new(run), waker(0), waker(1)))
+        Arc::new(EdgeState::new(meter, queue, Arc::new(run), waker(0), waker(1), true))
     }
 
     fn sent_at(sent: u64) -> Packet<()> {

@@ -128,27 +128,6 @@ impl Snapshot {
             quantile => self.at_rank(quantile.rank(self.n)?),
         }
     }
-
-    /// Takes in the samples of another snapshot.
-    pub fn merge(&mut self, other: &Snapshot) {
-        if self.counts.is_empty() {
-            self.counts.resize(OVERFLOW + 1, 0);
-        }
-        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
-            *count += more;
-        }
-        self.sorted = match (self.sorted.take(), &other.sorted) {
-            (Some(mut all), Some(more)) => {
-                all.extend(more);
-                all.sort_unstable();
-                Some(all)
-            }
-            _ => None,
-        };
-        self.n += other.n;
-        self.sum += other.sum;
-        self.max = self.max.max(other.max);
-    }
 }
 
 #[cfg(test)]
@@ -199,22 +178,6 @@ mod tests {
         }
 
         #[test]
-        fn merging_is_recording_into_one(
-            left in prop::collection::vec(any::<u64>(), 0..100),
-            right in prop::collection::vec(any::<u64>(), 0..100),
-            kept in any::<bool>(),
-        ) {
-            let both = [left.clone(), right.clone()].concat();
-            let part = |samples: &[u64]| {
-                let part = snapshot(samples);
-                if kept { part.with_samples(samples.to_vec()) } else { part }
-            };
-            let mut merged = part(&left);
-            merged.merge(&part(&right));
-            prop_assert_eq!(merged, part(&both));
-        }
-
-        #[test]
         fn with_the_samples_kept_quantiles_are_exact(mut samples in prop::collection::vec(any::<u64>(), 1..200)) {
             let snapshot = snapshot(&samples).with_samples(samples.clone());
             samples.sort_unstable();
@@ -250,13 +213,5 @@ mod tests {
             assert_eq!(empty.stat(stat), None);
         }
         assert_eq!(Snapshot::default().max(), None);
-    }
-
-    #[test]
-    fn a_default_snapshot_takes_in_another() {
-        let mut all = Snapshot::default();
-        all.merge(&snapshot(&[5, 7]));
-        assert_eq!((all.n(), all.max()), (2, Some(Nanos(7))));
-        assert_eq!(all.stat(Stat::P50), Some(Nanos(5)));
     }
 }

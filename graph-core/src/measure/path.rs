@@ -22,8 +22,6 @@ pub struct PathSpec<'a> {
     pub many: bool,
     /// How many packets of one cause are measured where `many`; `None` for the first only. The others are counted.
     pub packets: Option<u32>,
-    /// Whether every measure is recorded, limited or not.
-    pub all: bool,
 }
 
 /// A packet that came all the way along a path.
@@ -121,9 +119,8 @@ const HOP_WORDS: usize = 4;
 impl PathMeter {
     /// A meter with nothing counted.
     pub fn new(spec: &PathSpec) -> PathMeter {
-        let &PathSpec { budget, edges, many, packets, all } = spec;
-        let always: &[Measure] =
-            if all { &Measure::ALL } else { &[Measure::Latency, Measure::Held, Measure::Cost, Measure::Age] };
+        let &PathSpec { budget, edges, many, packets } = spec;
+        let always = &[Measure::Latency, Measure::Held, Measure::Cost, Measure::Age];
         let samples = !budget.limits.is_empty();
         PathMeter {
             recorder: Recorder::new(&Keep { budget, default: Measure::Latency, always, many, samples }),
@@ -277,7 +274,7 @@ mod tests {
     }
 
     fn meter(budget: &Budget, edges: usize) -> PathMeter {
-        PathMeter::new(&PathSpec { budget, edges, many: false, packets: None, all: false })
+        PathMeter::new(&PathSpec { budget, edges, many: false, packets: None })
     }
 
     /// A lineage without a gap, from (work, held, wait) of each edge.
@@ -324,8 +321,7 @@ mod tests {
     fn only_the_first_packets_of_a_cause_are_measured_as_many_as_the_limit_covers() {
         for (packets, measured) in [(None, 1), (Some(2), 2), (Some(9), 3)] {
             let budget = budget(Measure::Latency, 1_000);
-            let meter =
-                PathMeter::new(&PathSpec { budget: &budget, edges: 1, many: true, packets, all: false });
+            let meter = PathMeter::new(&PathSpec { budget: &budget, edges: 1, many: true, packets });
             for cause in [1_000, 2_000] {
                 for wait in [10, 20, 30] {
                     meter.completed(&lineage(&hops(cause, &[(1, 0, wait)])));

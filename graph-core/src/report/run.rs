@@ -324,8 +324,7 @@ mod tests {
                     all: false,
                 }))
             };
-            let path =
-                PathSpec { budget: &plan.paths[0].budget, edges: 2, many: false, packets: None, all: false };
+            let path = PathSpec { budget: &plan.paths[0].budget, edges: 2, many: false, packets: None };
             let paths = vec![Arc::new(PathMeter::new(&path))];
             Rig { edges: plan.edges.iter().map(meter).collect(), paths, plan }
         }

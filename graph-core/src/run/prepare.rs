@@ -16,7 +16,7 @@ use crate::{
     diagnostic::Diagnostics,
     edge::{EdgeState, WireTable},
     file::{Full, QueueSpec},
-    kind::{Arity, KindSpec, Kinds, PortRole, PortSpec, Trigger},
+    kind::{Arity, KindSpec, Kinds, PortRole, PortSpec},
     measure::{EdgeMeter, EdgeSpec, PathMeter, PathSpec},
     record::{PathEnd, Recorder},
     registry::Registry,
@@ -95,7 +95,6 @@ impl<'a> Preparation<'a> {
                 edges: path.edges.len(),
                 many: path.many,
                 packets: path.packets,
-                all: false,
             }))
         });
         let paths = paths.collect();
@@ -178,8 +177,9 @@ impl<'a> Preparation<'a> {
         }
         let queue = queue(edge.queue, to_port);
         let meter = self.edges[index].clone();
-        let state =
-            Arc::new(EdgeState::new(meter, queue, self.run.clone(), self.waker(from), self.waker(to.node)));
+        let (producer, consumer) = (self.waker(from), self.waker(to.node));
+        let run = self.run.clone();
+        let state = Arc::new(EdgeState::new(meter, queue, run, producer, consumer, to_port.is_trigger()));
         if edge.crosses {
             let (tx, rx) = (from_port.link.cross)(state);
             node(nodes, from).tx.push((from_port.name, tx));
@@ -224,10 +224,7 @@ fn by_distance(plan: &Plan, nodes: &[usize]) -> Vec<usize> {
 
 /// A latch keeps the newest, whatever the file says of the queue before it.
 fn queue(queue: QueueSpec, to: &PortSpec) -> QueueSpec {
-    match to.role {
-        PortRole::Input { trigger: Trigger::Latch, .. } => QueueSpec { full: Full::DropOldest, ..queue },
-        _ => queue,
-    }
+    if to.is_trigger() { queue } else { QueueSpec { full: Full::DropOldest, ..queue } }
 }
 
 fn edge_meter(plan: &Plan, registry: &Registry, edge: &PlanEdge) -> EdgeMeter {

@@ -6,8 +6,8 @@ use std::{
 };
 
 use graph_core::{
-    Build, BuildError, Cause, Ctx, Cx, Done, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Registry,
-    Source, Stamp, Transform, payload,
+    Build, BuildError, Cause, Counter, Ctx, Cx, Done, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports,
+    Registry, Source, Stamp, Transform, payload,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -235,6 +235,7 @@ impl Node for BargeIn {
 /// Adds the latest number of its latch to each that it takes, and what came back by its feedback input.
 pub(crate) struct Mix {
     back: u64,
+    steps: Counter,
 }
 
 pub(crate) struct MixPorts {
@@ -249,8 +250,8 @@ impl Kind for Mix {
     const ABOUT: &'static str = "Mixes what it takes with a latest value.";
     type Params = Nothing;
 
-    fn new(_: &Nothing, _: &mut Build<'_>) -> Result<Self, BuildError> {
-        Ok(Mix { back: 0 })
+    fn new(_: &Nothing, build: &mut Build<'_>) -> Result<Self, BuildError> {
+        Ok(Mix { back: 0, steps: build.counter("steps", "How often it was stepped.") })
     }
 }
 
@@ -267,6 +268,7 @@ impl Node for Mix {
     }
 
     fn step(&mut self, ports: &mut MixPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+        self.steps.add(1);
         while ports.back.take(ctx).is_some() {
             self.back += 1;
         }

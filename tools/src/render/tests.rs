@@ -124,13 +124,7 @@ fn voice() -> Report {
         .paths
         .iter()
         .map(|path| {
-            let spec = PathSpec {
-                budget: &path.budget,
-                edges: path.edges.len(),
-                many: true,
-                packets: None,
-                all: false,
-            };
+            let spec = PathSpec { budget: &path.budget, edges: path.edges.len(), many: true, packets: None };
             Arc::new(PathMeter::new(&spec))
         })
         .collect();
