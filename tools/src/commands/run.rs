@@ -1,7 +1,8 @@
 //! `graphrun FILE`.
 
 use std::{
-    fs,
+    fs::File,
+    io::Write,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -20,7 +21,7 @@ use graph_core::{
 use super::{fail, print};
 use crate::{
     assets::{self, Progress, Store},
-    cli::{Format, ReportArgs, RunArgs},
+    cli::{Format, RunArgs},
     exit,
     graph::{self, Graph},
     live::{Live, look},
@@ -44,6 +45,14 @@ pub fn run(args: &RunArgs) -> u8 {
         fail(&error);
         return exit::NODE_FAILED;
     }
+    let output = match args.report.output.as_deref().map(|path| (path, File::create(path))) {
+        None => None,
+        Some((path, Ok(file))) => Some((path, file)),
+        Some((path, Err(error))) => {
+            fail(&format_args!("cannot write {}: {error}; name another file for --output", path.display()));
+            return exit::USAGE;
+        }
+    };
     let machine = Machine::read();
     let base = args.graph.file.parent().map(Path::to_owned).unwrap_or_default();
     let assets: Arc<dyn Assets> = Arc::new(Cache { base });
@@ -61,7 +70,7 @@ pub fn run(args: &RunArgs) -> u8 {
     };
     let outcome = watch(&graph, args, running);
     let report = report(&graph, &outcome, machine, interrupted.load(Ordering::Relaxed));
-    let written = write(&report, &args.report);
+    let written = write(&report, args.report.format, output);
     exit::combine([report.exit_code(), written])
 }
 
@@ -159,9 +168,12 @@ fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool)
     .report()
 }
 
-fn write(report: &Report, args: &ReportArgs) -> u8 {
-    let to_file = args.output.is_some();
-    let text = match args.format {
+/// Writes the report to the file that was made for it, or to stdout.
+///
+/// A report that cannot be written is a failure of the run, not of a budget.
+fn write(report: &Report, format: Format, output: Option<(&Path, File)>) -> u8 {
+    let to_file = output.is_some();
+    let text = match format {
         Format::Json => graph::json(report),
         Format::Human => {
             let mut look = look(&terminal::stdout());
@@ -169,11 +181,12 @@ fn write(report: &Report, args: &ReportArgs) -> u8 {
             render::human(report, &look)
         }
     };
-    match &args.output {
+    let written = match output {
         None => print(&text),
-        Some(path) => match fs::write(path, text) {
+        Some((path, mut file)) => match file.write_all(text.as_bytes()) {
             Ok(()) => exit::OK,
             Err(error) => fail(&format_args!("cannot write {}: {error}", path.display())),
         },
-    }
+    };
+    if written == exit::OK { exit::OK } else { exit::NODE_FAILED }
 }
