@@ -228,6 +228,9 @@ impl Slot {
 /// A busy lane looks at its descriptors after so many steps.
 const STEPS_BETWEEN_LOOKS: u32 = 64;
 
+/// Before a node that failed with nothing in hand steps again under `on_error: skip`.
+const SKIP_PAUSE: Nanos = Nanos::from_millis(1);
+
 /// What a turn of a lane came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
@@ -468,7 +471,12 @@ impl Lane {
         let again = match slot.on_error {
             OnError::Fail => None,
             OnError::Skip => {
-                self.core.marks.mark(node);
+                if lost > 0 {
+                    self.core.marks.mark(node);
+                } else {
+                    // It failed with nothing in hand and would again: a pause keeps the lane from spinning over it.
+                    self.core.wake_at(node, self.now + SKIP_PAUSE);
+                }
                 Some(())
             }
             OnError::Restart(restart) => back_off(restart, slot.failures).map(|wait| {

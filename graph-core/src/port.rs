@@ -227,7 +227,11 @@ impl Done {
         if let Some(recorder) = &self.recorder {
             let header = Header { sent: now, ..self.emitter.header(cause, held) };
             recorder.meter.sent();
-            let _ = recorder.taken(&header, now);
+            if ctx.is_cancelled(cause.turn) {
+                recorder.meter.cancelled(Side::Consumer);
+            } else {
+                let _ = recorder.taken(&header, now);
+            }
         }
     }
 }

@@ -366,7 +366,7 @@ mod tests {
     }
 
     fn failure() -> Failure {
-        Failure { node: "mic".to_owned(), message: "unplugged".to_owned(), lost: 0, fatal: true }
+        Failure { node: "mic".to_owned(), message: "unplugged".to_owned(), times: 1, lost: 0, fatal: true }
     }
 
     #[test]

@@ -117,9 +117,21 @@ impl RunCore {
 
     /// A node failed; `lost` packets that it had taken will have no output. A fatal failure ends the run.
     pub(crate) fn failed(&self, node: &str, message: &str, lost: u64, fatal: bool) {
-        let failure = Failure { node: node.to_owned(), message: message.to_owned(), lost, fatal };
-        let _ = self.events.try_send(Event::Failed(failure.clone()));
-        unpoisoned(&self.failures).push(failure);
+        let mut failures = unpoisoned(&self.failures);
+        // The same fault again and again is one entry, and no news.
+        match failures.iter_mut().find(|known| known.node == node && known.message == message && !fatal) {
+            Some(known) => {
+                known.times += 1;
+                known.lost += lost;
+            }
+            None => {
+                let failure =
+                    Failure { node: node.to_owned(), message: message.to_owned(), times: 1, lost, fatal };
+                let _ = self.events.try_send(Event::Failed(failure.clone()));
+                failures.push(failure);
+            }
+        }
+        drop(failures);
         if fatal {
             self.stop();
         }

@@ -15,7 +15,9 @@ pub struct Failure {
     pub node: String,
     /// What went wrong.
     pub message: String,
-    /// Packets it had taken in the step that failed, which have no output now.
+    /// How often it failed like this.
+    pub times: u64,
+    /// Packets it had taken in the steps that failed, which have no output now.
     pub lost: u64,
     /// Whether the run ended over it.
     pub fatal: bool,

@@ -97,7 +97,11 @@ pub(super) fn notes(report: &Report, names: &Names, look: &Look) -> Vec<String> 
     }
     let mut lines = section("notes", lines, look);
     for failure in &report.failures {
-        let what = if failure.fatal { "failed" } else { "failed and went on" };
+        let what = match (failure.fatal, failure.times) {
+            (true, _) => "failed".to_owned(),
+            (false, 1) => "failed and went on".to_owned(),
+            (false, times) => format!("failed and went on, {times} times"),
+        };
         let text = look.wrap("", &format!("{} {what}: {}", failure.node, failure.message));
         lines.extend(text.iter().map(|line| look.paint(line, Tone::Bad)));
     }

@@ -303,6 +303,7 @@ fn a_node_that_failed_is_named_with_what_happened() {
     report.failures.push(Failure {
         node: "stt".to_owned(),
         message: "the model\nis gone".to_owned(),
+        times: 1,
         lost: 1,
         fatal: true,
     });
