@@ -5,6 +5,7 @@ use graph_core::{
     check::{Plan, check_file},
     diagnostic::Diagnostics,
     file::GraphSpec,
+    run::{NotMade, StartError},
 };
 use serde::Serialize;
 
@@ -55,6 +56,22 @@ pub struct Findings<'a> {
     pub exit_code: u8,
     /// All that was found.
     pub diagnostics: &'a Diagnostics,
+}
+
+/// Why a run did not start, for programs.
+#[derive(Serialize)]
+pub struct NotStarted<'a> {
+    schema_version: u32,
+    exit_code: u8,
+    /// The nodes that could not be made.
+    failures: &'a [NotMade],
+}
+
+impl<'a> NotStarted<'a> {
+    /// From what kept the run from starting.
+    pub fn new(error: &'a StartError) -> NotStarted<'a> {
+        NotStarted { schema_version: 1, exit_code: exit::NODE_FAILED, failures: &error.0 }
+    }
 }
 
 /// A document, ended by a line break.

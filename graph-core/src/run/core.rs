@@ -46,6 +46,8 @@ pub(crate) struct RunCore {
     /// When the warm-up by time is over.
     warm_until: AtomicU64,
     stopping: AtomicBool,
+    /// When the last lane so far ended.
+    ended: AtomicU64,
     failures: Mutex<Vec<Failure>>,
     counters: Mutex<Vec<CounterEntry>>,
     events: SyncSender<Event>,
@@ -74,6 +76,7 @@ impl RunCore {
             bells,
             warm_until: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
+            ended: AtomicU64::new(0),
             failures: Mutex::default(),
             counters: Mutex::default(),
             events,
@@ -91,6 +94,16 @@ impl RunCore {
     #[inline]
     pub(crate) fn is_warming_up(&self, now: Stamp) -> bool {
         now.0 < self.warm_until.load(Ordering::Relaxed)
+    }
+
+    /// A lane has ended.
+    pub(crate) fn lane_ended(&self, now: Stamp) {
+        self.ended.fetch_max(now.0, Ordering::Relaxed);
+    }
+
+    /// When the last lane ended.
+    pub(crate) fn ended(&self) -> Stamp {
+        Stamp(self.ended.load(Ordering::Relaxed))
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

@@ -96,7 +96,7 @@ impl Outcome {
                 answered: run.turns.answered(),
                 cancelled: run.turns.cancelled(),
             },
-            elapsed: run.clock.now().since(started).unwrap_or(Nanos::ZERO),
+            elapsed: run.ended().since(started).unwrap_or(Nanos::ZERO),
         }
     }
 }

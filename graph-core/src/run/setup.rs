@@ -71,7 +71,7 @@ pub(crate) struct LocalSetup {
 }
 
 /// A node that could not be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct NotMade {
     /// The node.
     pub node: String,

@@ -52,6 +52,7 @@ impl Prepared {
                 run.clock.advance_to(if run.is_stopping() { next } else { next.min(end) });
             }
         }
+        run.lane_ended(run.clock.now());
         lanes.iter_mut().for_each(Lane::settle);
         Ok(Outcome::new(&run, edges, paths, started))
     }

@@ -126,7 +126,7 @@ impl LaneThread {
     fn run(self) {
         // The default slack of 50 us would be added to every timer.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let made = self.lane.make(self.run, self.assets);
+        let made = self.lane.make(self.run.clone(), self.assets);
         let (lane, failures) = match made {
             Ok(lane) => (Some(lane), Vec::new()),
             Err(failures) => (None, failures),
@@ -143,6 +143,7 @@ impl LaneThread {
         if ended.is_err() {
             lane.abandon();
         }
+        self.run.lane_ended(self.run.clock.now());
         // Only now can no producer of another lane send any more.
         self.all_ended.wait();
         lane.settle();

@@ -1,7 +1,7 @@
 //! The near end of a conversation: plays recorded speech as a microphone would send it.
 
 use graph_core::{
-    AssetRef, Build, BuildError, Cause, Counter, Ctx, Flow, Kind, Nanos, Node, NodeError, Ports, Stamp,
+    AssetRef, Build, BuildError, Cause, Counter, Ctx, Done, Flow, Kind, Nanos, Node, NodeError, Ports, Stamp,
     WireOut,
 };
 use schemars::JsonSchema;
@@ -87,9 +87,10 @@ pub struct SpeechPlayer {
     dropped: Counter,
 }
 
-/// The port of [`SpeechPlayer`].
+/// The ports of [`SpeechPlayer`].
 pub struct SpeechPlayerPorts {
     wire: WireOut,
+    done: Done,
 }
 
 impl Kind for SpeechPlayer {
@@ -143,7 +144,10 @@ impl Node for SpeechPlayer {
     type Ports = SpeechPlayerPorts;
 
     fn ports(ports: &mut Ports<'_>) -> SpeechPlayerPorts {
-        SpeechPlayerPorts { wire: ports.wire_out("wire", "The receiver, where it is a node of this graph.") }
+        SpeechPlayerPorts {
+            wire: ports.wire_out("wire", "The receiver, where it is a node of this graph."),
+            done: ports.done(),
+        }
     }
 
     fn step(&mut self, ports: &mut SpeechPlayerPorts, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
@@ -163,6 +167,7 @@ impl Node for SpeechPlayer {
             let (key, datagram) = self.packets.packet(&frame.audio.samples);
             ports.wire.emit(ctx, Cause::from_origin(due), Nanos::ZERO, key);
             self.socket.send(datagram)?;
+            ports.done.mark(ctx, Cause::from_origin(due), Nanos::ZERO);
             self.next = None;
         }
         Ok(Flow::Again)

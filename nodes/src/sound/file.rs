@@ -4,7 +4,7 @@
 //! is wrong with which file.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufReader, BufWriter, Read, Seek},
     path::{Path, PathBuf},
 };
@@ -249,9 +249,12 @@ fn wav_error(path: &Path, error: hound::Error) -> FileError {
 /// A mono wav of 16 bits being written.
 ///
 /// Its header is brought up to date with every second of sound and when the writer is dropped, so that a run that is
-/// broken off leaves a wav that plays.
+/// broken off leaves a wav that plays. Until the first flush it is a file beside the one asked for, `NAME.part`: a file of
+/// that name stays as it is until there is sound to replace it, and may even be what the sound is read from.
 pub struct WavWriter {
     path: PathBuf,
+    /// The file that is written, until it takes its name.
+    part: Option<PathBuf>,
     wav: hound::WavWriter<BufWriter<File>>,
     rate: Rate,
     written: u64,
@@ -271,7 +274,14 @@ impl WavWriter {
                 what: format!("a rate of {} Hz", rate.0),
             });
         }
-        let file = File::create(path).map_err(|source| FileError::Open { path: path.into(), source })?;
+        // A device or a pipe is written as it is.
+        let part = (!path.exists() || path.is_file()).then(|| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(".part");
+            PathBuf::from(name)
+        });
+        let file = File::create(part.as_deref().unwrap_or(path))
+            .map_err(|source| FileError::Open { path: path.into(), source })?;
         let spec = hound::WavSpec {
             channels: 1,
             sample_rate: rate.0,
@@ -280,7 +290,7 @@ impl WavWriter {
         };
         let wav =
             hound::WavWriter::new(BufWriter::new(file), spec).map_err(|error| write_error(path, error))?;
-        Ok(WavWriter { path: path.into(), wav, rate, written: 0, unflushed: 0 })
+        Ok(WavWriter { path: path.into(), part, wav, rate, written: 0, unflushed: 0 })
     }
 
     /// Samples a second.
@@ -320,7 +330,23 @@ impl WavWriter {
     /// When the disk is full.
     pub fn flush(&mut self) -> Result<(), FileError> {
         self.unflushed = 0;
-        self.wav.flush().map_err(|error| write_error(&self.path, error))
+        self.wav.flush().map_err(|error| write_error(&self.path, error))?;
+        if let Some(part) = self.part.take() {
+            fs::rename(part, &self.path)
+                .map_err(|source| FileError::Io { path: self.path.clone(), source })?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for WavWriter {
+    fn drop(&mut self) {
+        if self.written > 0 {
+            // The wav itself is ended by its own drop; whoever wants to know of a failure has flushed.
+            let _ = self.flush();
+        } else if let Some(part) = self.part.take() {
+            let _ = fs::remove_file(part);
+        }
     }
 }
 

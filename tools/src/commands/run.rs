@@ -65,6 +65,9 @@ pub fn run(args: &RunArgs) -> u8 {
         Ok(running) => running,
         Err(error) => {
             fail(&error);
+            if args.report.format == Format::Json {
+                write_to(output, &graph::json(&graph::NotStarted::new(&error)));
+            }
             return exit::NODE_FAILED;
         }
     };
@@ -181,8 +184,12 @@ fn write(report: &Report, format: Format, output: Option<(&Path, File)>) -> u8 {
             render::human(report, &look)
         }
     };
+    write_to(output, &text)
+}
+
+fn write_to(output: Option<(&Path, File)>, text: &str) -> u8 {
     let written = match output {
-        None => print(&text),
+        None => print(text),
         Some((path, mut file)) => match file.write_all(text.as_bytes()) {
             Ok(()) => exit::OK,
             Err(error) => fail(&format_args!("cannot write {}: {error}", path.display())),
