@@ -6,6 +6,7 @@ mod prepare;
 mod setup;
 mod simulate;
 mod threads;
+mod wishes;
 
 pub(crate) use self::core::RunCore;
 pub use self::{

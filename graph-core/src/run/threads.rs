@@ -15,10 +15,10 @@ use super::{
     outcome::Outcome,
     prepare::Prepared,
     setup::{LaneSetup, NotMade, StartError},
+    wishes,
 };
 use crate::{
     asset::Assets,
-    file::{LaneSpec, Priority},
     lane::panic_message,
     measure::{EdgeMeter, PathMeter},
     time::{Nanos, Stamp},
@@ -49,14 +49,6 @@ impl Prepared {
         let mut not_made = Vec::new();
         for lane in lanes {
             let name = lane.name.clone();
-            if let Some(refused) = lane.spec.as_ref().and_then(refused_wishes) {
-                match lane.spec.as_ref().is_some_and(|spec| spec.strict) {
-                    true => {
-                        not_made.push(NotMade { node: name.clone(), message: format!("lane: {refused}") })
-                    }
-                    false => run.tell(&name, Turn::NONE, "lane", &refused),
-                }
-            }
             let (gate, go) = channel();
             let thread = LaneThread {
                 lane,
@@ -101,18 +93,6 @@ impl Prepared {
     }
 }
 
-/// What a lane asks of the kernel that this version does not ask for.
-fn refused_wishes(spec: &LaneSpec) -> Option<String> {
-    let wishes = [
-        (spec.priority != Priority::Normal, "its priority"),
-        (!spec.cpus.is_empty(), "its CPUs"),
-        (spec.lock_memory, "locked memory"),
-    ];
-    let refused: Vec<&str> = wishes.into_iter().filter(|(wished, _)| *wished).map(|(_, wish)| wish).collect();
-    (!refused.is_empty())
-        .then(|| format!("{} not applied by this version: it runs as any thread", refused.join(" and ")))
-}
-
 struct LaneThread {
     lane: LaneSetup,
     run: Arc<RunCore>,
@@ -126,11 +106,20 @@ impl LaneThread {
     fn run(self) {
         // The default slack of 50 us would be added to every timer.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let (name, spec) = (self.lane.name.clone(), self.lane.spec.clone());
         let made = self.lane.make(self.run.clone(), self.assets);
-        let (lane, failures) = match made {
+        let (lane, mut failures) = match made {
             Ok(lane) => (Some(lane), Vec::new()),
             Err(failures) => (None, failures),
         };
+        // After the nodes are made, so that threads of theirs do not inherit it.
+        for refused in spec.iter().flat_map(wishes::ask) {
+            if spec.as_ref().is_some_and(|spec| spec.strict) {
+                failures.push(NotMade { node: format!("lane {name}"), message: refused });
+            } else {
+                self.run.tell(&format!("lane {name}"), Turn::NONE, "note:", &refused);
+            }
+        }
         let _ = self.reports.send(failures);
         drop(self.reports);
         let Some(mut lane) = lane else { return };

@@ -23,7 +23,6 @@ pub struct WavSinkParams {
 ///
 /// The file is whole after every second of sound and when the run ends, however it ends.
 pub struct WavSink {
-    file: PathBuf,
     writer: WavWriter,
 }
 
@@ -35,7 +34,7 @@ impl Kind for WavSink {
     fn new(params: &WavSinkParams, _: &mut Build<'_>) -> Result<Self, BuildError> {
         // Made before the first packet, so that a place that cannot be written to is told at once.
         let writer = WavWriter::create(&params.file, Rate::HZ_48000)?;
-        Ok(WavSink { file: params.file.clone(), writer })
+        Ok(WavSink { writer })
     }
 }
 
@@ -51,7 +50,7 @@ impl Sink for WavSink {
                     input.rate.0
                 )));
             }
-            self.writer = WavWriter::create(&self.file, input.rate)?;
+            self.writer.restart(input.rate)?;
         }
         Ok(self.writer.write(&input.samples)?)
     }

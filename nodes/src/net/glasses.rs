@@ -110,7 +110,7 @@ impl Glasses {
                     path.display()
                 )));
             }
-            *wav = WavWriter::create(path, rate)?;
+            wav.restart(rate)?;
         }
         let pause = frame.pause.min(self.longest_pause);
         let silence = u128::from(pause.0) * u128::from(rate.0) / 1_000_000_000;

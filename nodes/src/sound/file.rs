@@ -293,6 +293,21 @@ impl WavWriter {
         Ok(WavWriter { path: path.into(), part, wav, rate, written: 0, unflushed: 0 })
     }
 
+    /// Begins anew at another rate; what was written goes.
+    ///
+    /// # Errors
+    ///
+    /// As [`WavWriter::create`].
+    pub fn restart(&mut self, rate: Rate) -> Result<(), FileError> {
+        if let Some(part) = self.part.take() {
+            // The old writer's last words go to a file without a name, not into the new one.
+            let _ = fs::remove_file(part);
+        }
+        self.written = 0;
+        *self = WavWriter::create(&self.path, rate)?;
+        Ok(())
+    }
+
     /// Samples a second.
     pub fn rate(&self) -> Rate {
         self.rate

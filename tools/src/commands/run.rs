@@ -14,6 +14,7 @@ use std::{
 use graph_core::{
     AssetRef, Assets, BuildError, Clock, Registry,
     budget::Bench,
+    diagnostic::Severity,
     report::{Machine, Report, Run},
     run::{Outcome, Running, Stopper, prepare},
 };
@@ -38,7 +39,8 @@ pub fn run(args: &RunArgs) -> u8 {
         Ok(graph) => graph,
         Err(status) => return status,
     };
-    if !graph.diagnostics.is_empty() {
+    // Notes are for `check`: they do not call for anything.
+    if graph.diagnostics.count(Severity::Warning) > 0 {
         terminal::say(&graph.diagnostics.render(usize::from(terminal::stderr().width)));
     }
     if let Err(error) = fetch(&graph, &registry) {

@@ -82,7 +82,9 @@ pub(super) fn contributions(path: &PathReport, names: &Names, look: &Look) -> Ve
     let split = look.width >= 100;
     let numbers = if split { 61 } else { 17 };
     let columns = look.width.saturating_sub(2 + label + 2 + numbers).clamp(8, 48);
-    let heading = look.cut(&format!("{}: {} on average", path.name, Nanos(all)), look.width);
+    let held: u64 = bars.iter().map(|bar| bar.held).sum();
+    let of_it = if held > 0 { format!(", {} of it held on purpose", Nanos(held)) } else { String::new() };
+    let heading = look.cut(&format!("{}: {} on average{of_it}", path.name, Nanos(all)), look.width);
     let legend = legend(look);
     let (title, key) = (look.paint(&heading, Tone::Strong), look.paint(&legend, Tone::Faint));
     let side_by_side = heading.width() + 3 + legend.width() <= look.width;

@@ -125,7 +125,12 @@ pub(super) fn last(report: &Report, names: &Names, look: &Look) -> Vec<String> {
     parts.extend(smallest(report, names).map(|(name, margin)| format!("smallest margin {margin} ({name})")));
     let code = report.exit_code();
     let text = format!("{word}: {}; exit {code}, {}", parts.join("; "), exit::meaning(code));
-    let lines = look.wrap("", &text);
+    let mut lines = look.wrap("", &text);
+    if let (Verdict::Fail, Some(class)) = (report.verdict, &report.class) {
+        let hint =
+            format!("the limits are those of machine class {class}; --with OVERLAY lays others over them");
+        lines.extend(look.wrap("", &hint));
+    }
     lines.iter().map(|line| look.paint(line, verdict_tone(report.verdict))).collect()
 }
 

@@ -1,0 +1,53 @@
+//! What a lane asks of the kernel for its thread: priority and CPUs.
+
+use rustix::thread::{CpuSet, sched_setaffinity};
+use thread_priority::{
+    RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
+};
+
+use crate::file::{LaneSpec, Priority};
+
+/// Asks for the calling thread. Returns what was refused, in words.
+pub(crate) fn ask(spec: &LaneSpec) -> Vec<String> {
+    let mut refused = Vec::new();
+    if let Err(why) = ask_for_priority(spec.priority) {
+        refused.push(format!("the kernel refuses its priority ({why}); root or CAP_SYS_NICE may have it"));
+    }
+    if let Err(why) = ask_for_cpus(&spec.cpus) {
+        refused.push(format!("the kernel refuses its CPUs ({why})"));
+    }
+    if spec.lock_memory {
+        refused.push("memory is not locked by this version".to_owned());
+    }
+    refused
+}
+
+fn ask_for_priority(priority: Priority) -> Result<(), String> {
+    let (policy, value) = match priority {
+        Priority::Normal => return Ok(()),
+        Priority::Fifo(value) => (RealtimeThreadSchedulePolicy::Fifo, value),
+        Priority::RoundRobin(value) => (RealtimeThreadSchedulePolicy::RoundRobin, value),
+    };
+    let value = ThreadPriorityValue::try_from(value).map_err(|error| error.to_string())?;
+    set_thread_priority_and_policy(
+        thread_native_id(),
+        ThreadPriority::Crossplatform(value),
+        ThreadSchedulePolicy::Realtime(policy),
+    )
+    .map_err(|error| error.to_string())
+}
+
+fn ask_for_cpus(cpus: &[usize]) -> Result<(), String> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    for &cpu in cpus {
+        if cpu >= CpuSet::MAX_CPU {
+            return Err(format!("there is no CPU {cpu}"));
+        }
+        set.set(cpu);
+    }
+    sched_setaffinity(None, &set).map_err(|error| error.to_string())
+}
