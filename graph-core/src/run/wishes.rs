@@ -51,3 +51,33 @@ fn ask_for_cpus(cpus: &[usize]) -> Result<(), String> {
     }
     sched_setaffinity(None, &set).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{diagnostic, file::Wait};
+
+    fn lane(cpus: Vec<usize>) -> LaneSpec {
+        LaneSpec {
+            name: "audio".to_owned(),
+            priority: Priority::Normal,
+            cpus,
+            wait: Some(Wait::Park),
+            lock_memory: false,
+            strict: false,
+            about: None,
+            span: diagnostic::Span::new(&diagnostic::Source::new("test.ron", "audio"), 0..5),
+        }
+    }
+
+    #[test]
+    fn a_lane_without_wishes_is_refused_none() {
+        assert_eq!(ask(&lane(Vec::new())), [""; 0]);
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_refused_in_words() {
+        let refused = std::thread::spawn(|| ask(&lane(vec![100_000]))).join().expect("asking does not panic");
+        assert_eq!(refused, ["the kernel refuses its CPUs (there is no CPU 100000)"]);
+    }
+}
