@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::numbers;
+
 /// A stretch of time in seconds from the start of a recording.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
@@ -77,47 +79,9 @@ fn full_form(word: &str) -> &str {
 }
 
 fn push_number(words: &mut Vec<String>, number: u32) {
-    const SMALL: [&str; 20] = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-    ];
-    const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
-    for (unit, name) in [(1_000, "thousand"), (100, "hundred")] {
-        if number >= unit {
-            push_number(words, number / unit);
-            words.push(name.into());
-            if !number.is_multiple_of(unit) {
-                push_number(words, number % unit);
-            }
-            return;
-        }
-    }
-    if number < 20 {
-        words.push(SMALL[number as usize].into());
-        return;
-    }
-    words.push(TENS[number as usize / 10 - 2].into());
-    if !number.is_multiple_of(10) {
-        words.push(SMALL[number as usize % 10].into());
-    }
+    let mut text = String::new();
+    numbers::cardinal(number.into(), &mut text);
+    words.extend(text.split(' ').map(str::to_owned));
 }
 
 /// A detector judged on frames of 10 ms.
