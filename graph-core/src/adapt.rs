@@ -8,7 +8,6 @@ use crate::{
     context::{Ctx, Cx, SinkCx},
     error::{BuildError, NodeError},
     node::{Flow, Kind, Node, Sink, Source, Transform},
-    packet::Cause,
     port::{Done, In, Out},
     time::Nanos,
     wiring::{Mode, Ports, Wiring},
@@ -148,9 +147,8 @@ impl<T: Sink> Node for AsSink<T> {
     #[inline]
     fn step(&mut self, (input, done): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
         if let Some(taken) = input.take(ctx) {
-            let cause: Cause = taken.cause;
             self.0.consume(taken.payload, &mut SinkCx { ctx })?;
-            done.mark(ctx, cause, Nanos::ZERO);
+            done.mark(ctx, taken.cause, Nanos::ZERO);
         }
         Ok(Flow::Idle)
     }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     asset::Assets,
     bell::{Bell, Waker},
-    check::{Plan, PlanEdge},
+    check::{Plan, PlanEdge, PlanLane},
     diagnostic::Diagnostics,
     edge::{EdgeState, WireTable},
     file::{Full, QueueSpec},
@@ -77,7 +77,7 @@ impl<'a> Preparation<'a> {
         let mut places = vec![0; plan.nodes.len()];
         let bells: Vec<_> = plan.lanes.iter().map(|lane| Arc::new(Bell::new(lane.nodes.len()))).collect();
         for lane in &plan.lanes {
-            for (place, node) in by_distance(plan, &lane.nodes).into_iter().enumerate() {
+            for (place, node) in by_distance(plan, lane).into_iter().enumerate() {
                 places[node] = place;
             }
         }
@@ -111,7 +111,7 @@ impl<'a> Preparation<'a> {
             name: lane.name.clone(),
             spec: lane.spec.clone(),
             bell: self.bells[index].clone(),
-            nodes: by_distance(self.plan, &lane.nodes)
+            nodes: by_distance(self.plan, lane)
                 .into_iter()
                 .map(|node| nodes[node].take().expect("a node is in one lane"))
                 .collect(),
@@ -215,9 +215,9 @@ impl<'a> Preparation<'a> {
 }
 
 /// The nodes of a lane, nearest to a sink first; of equals the one further down the graph.
-fn by_distance(plan: &Plan, nodes: &[usize]) -> Vec<usize> {
-    let mut order: Vec<usize> =
-        plan.order.iter().rev().copied().filter(|node| nodes.contains(node)).collect();
+fn by_distance(plan: &Plan, lane: &PlanLane) -> Vec<usize> {
+    // A lane's nodes are in the plan's order.
+    let mut order: Vec<usize> = lane.nodes.iter().rev().copied().collect();
     order.sort_by_key(|&node| plan.nodes[node].to_sink);
     order
 }
