@@ -141,8 +141,9 @@ impl<T: Transform> Node for AsTransform<T> {
 
     #[inline]
     fn step(&mut self, (input, out): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        match input.take_plainly(ctx) {
-            Some((payload, _)) => self.0.process(payload, &mut Cx { ctx, out })?,
+        let plainly = input.take_plainly(ctx, |ctx, payload, _| self.0.process(payload, &mut Cx { ctx, out }));
+        match plainly {
+            Some(done) => done?,
             None => self.step_with_care(input, out, ctx)?,
         }
         Ok(Flow::Idle)
@@ -163,7 +164,10 @@ impl<T: Sink> Node for AsSink<T> {
 
     #[inline]
     fn step(&mut self, (input, done): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        let taken = input.take_plainly(ctx).or_else(|| input.take(ctx).map(|taken| (taken.payload, taken.cause)));
+        let taken = match input.take_plainly(ctx, |_, payload, cause| (payload, cause)) {
+            None => input.take(ctx).map(|taken| (taken.payload, taken.cause)),
+            plainly => plainly,
+        };
         if let Some((payload, cause)) = taken {
             self.0.consume(payload, &mut SinkCx { ctx })?;
             done.mark(ctx, cause, Nanos::ZERO);

@@ -58,13 +58,21 @@ impl<T: Payload> In<T> {
         }
     }
 
-    /// As [`In::take`] where that is simple; `None` also where it is not.
+    /// Takes the next packet where nothing is to be looked at on the way, and gives it to `plainly` at once,
+    /// so that it is not moved more than once. Otherwise [`In::take`] is to be tried.
     #[inline(always)]
-    pub(crate) fn take_plainly(&mut self, ctx: &mut Ctx<'_>) -> Option<(T, Cause)> {
-        match &self.0 {
-            Some(Rx::Local(edge)) => edge.take_plainly(ctx),
-            _ => None,
+    pub(crate) fn take_plainly<R>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        plainly: impl FnOnce(&mut Ctx<'_>, T, Cause) -> R,
+    ) -> Option<R> {
+        if let Some(Rx::Local(edge)) = &self.0
+            && let Some(cause) = edge.take_plainly(ctx)
+            && let Some(payload) = edge.payload()
+        {
+            return Some(plainly(ctx, payload, cause));
         }
+        None
     }
 
     /// Whether a packet is queued.

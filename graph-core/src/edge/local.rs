@@ -155,9 +155,9 @@ impl<T> Local<T> {
         self.deck.hand_over_to(self.consumer_node);
     }
 
-    /// Takes the packet where the edge goes the plain way.
+    /// Takes the packet where the edge goes the plain way; the payload is then [there](Local::payload) to be taken.
     #[inline(always)]
-    pub(crate) fn take_plainly(&self, ctx: &mut Ctx<'_>) -> Option<(T, Cause)> {
+    pub(crate) fn take_plainly(&self, ctx: &mut Ctx<'_>) -> Option<Cause> {
         if self.way.get() != Way::PlainOne {
             return None;
         }
@@ -175,14 +175,19 @@ impl<T> Local<T> {
         {
             return None;
         }
-        let payload = self.payload.take()?;
         self.way.set(Way::PlainEmpty);
         self.consumer.take_one();
         if self.pending.push(latency as u32, age as u32) {
             self.pending.publish(&self.recorder.meter);
         }
         ctx.took(&cause);
-        Some((payload, cause))
+        Some(cause)
+    }
+
+    /// The payload of the packet that was taken plainly.
+    #[inline(always)]
+    pub(crate) fn payload(&self) -> Option<T> {
+        self.payload.take()
     }
 
     /// Leaves the plain way.
