@@ -227,6 +227,9 @@ const ATTENTION: Nanos = Nanos(500);
 /// A busy lane looks so often at its descriptors, which is a system call.
 const DESCRIPTORS: Nanos = Nanos::from_micros(50);
 
+/// A spinning lane looks so often at what comes from other lanes before it reads the clock.
+const LOOKS_A_READING: u32 = 4;
+
 /// A busy lane tells so often what its meters do not know yet.
 const PUBLICATION: Nanos = Nanos::from_millis(1);
 
@@ -380,8 +383,7 @@ impl Lane {
     /// before `until` to spin up to it.
     fn rest(&mut self, until: Stamp) {
         self.publish();
-        let now = self.look_at_clock();
-        let until_sleep = now + self.spin;
+        let until_sleep = self.now + self.spin;
         self.spin_until(until.min(until_sleep));
         let wake = if until == Stamp::MAX { until } else { until - self.spin };
         if self.core.deck.any() {
@@ -401,14 +403,24 @@ impl Lane {
         }
     }
 
+    /// Looks for something to do until `until`.
     fn spin_until(&mut self, until: Stamp) {
-        while self.now < until && !self.core.bell.has_rung() && !self.hears_from_outside() {
+        while self.now < until {
+            // The clock costs as much as several looks.
+            for _ in 0..LOOKS_A_READING {
+                if self.hears_from_outside() {
+                    // It is all known that there is to know.
+                    self.look_at_clock();
+                    self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
+                    return;
+                }
+                std::hint::spin_loop();
+            }
             let core = &self.core;
             self.sleep.look(|node| core.deck.mark(node));
-            if core.deck.any() {
+            if core.bell.has_rung() || core.deck.any() {
                 return;
             }
-            std::hint::spin_loop();
             self.look_at_clock();
         }
     }
