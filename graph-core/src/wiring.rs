@@ -41,6 +41,8 @@ pub(crate) struct Wiring {
 pub(crate) trait InputView {
     /// What it holds. Producers of another lane that wait for room learn of it.
     fn look(&self) -> Queued;
+    /// Whether it holds a packet, for who looks often.
+    fn has_packet(&self) -> bool;
     /// Whether only [`InputView::look`] tells, and not the lane's [`Place`](crate::lane::Place) of the node.
     fn must_be_asked(&self) -> bool;
     fn state(&self) -> &EdgeState;

@@ -339,6 +339,10 @@ impl<T> InputView for Local<T> {
         }
     }
 
+    fn has_packet(&self) -> bool {
+        !self.is_empty()
+    }
+
     fn must_be_asked(&self) -> bool {
         false
     }

@@ -410,12 +410,12 @@ impl Lane {
             for _ in 0..LOOKS_A_READING {
                 if self.hears_from_outside() {
                     // It is all known that there is to know.
-                    self.look_at_clock();
+                    self.now = self.core.clock.now();
                     self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
                     return;
                 }
-                std::hint::spin_loop();
             }
+            std::hint::spin_loop();
             let core = &self.core;
             self.sleep.look(|node| core.deck.mark(node));
             if core.bell.has_rung() || core.deck.any() {
@@ -430,7 +430,7 @@ impl Lane {
         let deck = &self.core.deck;
         let mut heard = false;
         for (node, view) in &self.from_outside {
-            if !deck.place(*node).is_any(Place::DEAF) && view.look() == Queued::Packet {
+            if !deck.place(*node).is_any(Place::DEAF) && view.has_packet() {
                 deck.mark(*node);
                 heard = true;
             }
