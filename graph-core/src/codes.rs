@@ -35,7 +35,7 @@ pub struct Code {
 }
 
 /// All codes, by number.
-pub static ALL: [&Code; 40] = [
+pub static ALL: [&Code; 41] = [
     &SYNTAX,
     &UNREADABLE,
     &UNKNOWN_FIELD,
@@ -71,6 +71,7 @@ pub static ALL: [&Code; 40] = [
     &FULLY_ALLOCATED,
     &OPEN_SUM,
     &NO_SUCH_MEASURE,
+    &QUEUE_TOO_LONG,
     &UNKNOWN_LANE,
     &UNUSED_LANE,
     &UNKNOWN_PARAMETER,

@@ -24,6 +24,9 @@ pub trait Kind: Sized + 'static {
     const ABOUT: &'static str;
     /// Whether a step may take long (a model, a blocking call): a derived lane then holds this node alone.
     const HEAVY: bool = false;
+    /// Whether every packet taken gives exactly one packet at each output, whatever it holds. What the quantiles of a
+    /// path's edges guarantee of the path rests on it. A [`Sink`]'s `done` is marked for every packet anyway.
+    const ONE_TO_ONE: bool = false;
     /// What `with` holds: one field a parameter, its doc comment the description, `#[serde(default)]` its default.
     type Params: DeserializeOwned + JsonSchema + Send + Sync + 'static;
 

@@ -49,6 +49,7 @@ impl Registry {
             ports,
             params: schemars::schema_for!(N::Params),
             heavy: N::HEAVY,
+            one_to_one: N::ONE_TO_ONE,
         };
         let entry = Entry { spec, parse: parse::<N>, assets: assets::<N>, make: make::<N> };
         self.kinds.insert(N::KIND, entry);

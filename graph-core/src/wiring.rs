@@ -194,7 +194,8 @@ impl Ports<'_> {
         let mut edges = Vec::new();
         match &mut self.mode {
             Mode::Describe(ports) => {
-                ports.push(PortSpec::new::<T>(name, about, PortRole::Output { arity }));
+                let role = PortRole::Output { arity };
+                ports.push(PortSpec { burst, ..PortSpec::new::<T>(name, about, role) });
                 Out::new(Rc::new(Output::new(edges, burst)))
             }
             Mode::Bind(wiring) => {

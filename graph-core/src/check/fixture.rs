@@ -89,6 +89,7 @@ impl TestKinds {
             ports,
             params: schemars::schema_for!(NoParams),
             heavy: false,
+            one_to_one: matches!(kind, "audio/gain" | "audio/wav-sink" | "text/sink"),
         };
         let heavy = |kind, ports| KindSpec { heavy: true, ..light(kind, ports) };
         TestKinds(vec![

@@ -7,6 +7,8 @@ mod lanes;
 mod net;
 mod paths;
 mod plan;
+mod quantile;
+mod queue;
 mod wiring;
 
 use std::{
@@ -14,7 +16,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use plan::{Allocation, Plan, PlanEdge, PlanEnd, PlanLane, PlanNode, PlanPath};
+pub use plan::{Allocation, Plan, PlanEdge, PlanEnd, PlanLane, PlanNode, PlanPath, QuantileSum, QueueBound};
 
 use self::net::Net;
 use crate::{
@@ -71,7 +73,13 @@ pub fn check(graph: &GraphSpec, kinds: &dyn Kinds) -> (Option<Plan>, Diagnostics
         let paths = paths::routes(&net, &order, &mut diagnostics);
         let allocations = budget::allocate(&net, &paths, &mut diagnostics);
         let sound = net.complete && !diagnostics.refuse(false);
-        sound.then(|| plan(&net, order, paths.into_iter().map(|(_, path)| path).collect(), allocations))
+        sound.then(|| {
+            let quantiles = quantile::sums(&net, &paths);
+            let lanes = lanes::assign(&net, &order);
+            let queues = queue::bounds(&net, &lanes.of, &mut diagnostics);
+            let paths = paths.into_iter().map(|(_, path)| path).collect();
+            Plan { paths, allocations, quantiles, queues, ..plan(&net, order, lanes) }
+        })
     });
     diagnostics.sort();
     (plan, diagnostics)
@@ -102,8 +110,9 @@ fn overheads(graph: &GraphSpec, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn plan(net: &Net<'_>, order: Vec<usize>, paths: Vec<PlanPath>, allocations: Vec<Allocation>) -> Plan {
-    let lanes::Lanes { lanes, of } = lanes::assign(net, &order);
+/// Nodes, edges and lanes of a plan.
+fn plan(net: &Net<'_>, order: Vec<usize>, lanes: lanes::Lanes) -> Plan {
+    let lanes::Lanes { lanes, of } = lanes;
     let to_sink = to_sink(net);
     let mut nodes: Vec<PlanNode> = net
         .graph
@@ -137,8 +146,10 @@ fn plan(net: &Net<'_>, order: Vec<usize>, paths: Vec<PlanPath>, allocations: Vec
         nodes,
         edges,
         lanes,
-        paths,
-        allocations,
+        paths: Vec::new(),
+        allocations: Vec::new(),
+        quantiles: Vec::new(),
+        queues: Vec::new(),
         order,
     }
 }

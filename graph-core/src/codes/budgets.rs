@@ -280,3 +280,41 @@ pub static NO_SUCH_MEASURE: Code = Code {
     edges: [(from: "in", to: "out", budget: (latency: (max: "5 ms")))],
 )"#,
 };
+
+/// A limit on the wait that a full queue breaks.
+pub static QUEUE_TOO_LONG: Code = Code {
+    id: "GR0405",
+    title: "a full queue waits longer than its limit allows",
+    severity: Note,
+    strict: false,
+    about: "A packet that enters a full queue is taken after as many services of its consumer as the queue holds packets. \
+            A service is what the limits of the edges behind the consumer let it take, with the nodes of its lane that \
+            step next. Where that is more than the edge's limit on `wait`, the queue may fill up and break the limit while \
+            its consumer keeps its own. Make the queue shorter, or let it drop: full: drop_oldest, or late: \"50 ms\".",
+    wrong: r#"
+(
+    nodes: {
+        "in":   (kind: "audio/wav-source"),
+        "gain": (kind: "audio/gain"),
+        "out":  (kind: "audio/wav-sink"),
+    },
+    edges: [
+        (from: "in", to: "gain", queue: (capacity: 8), budget: (wait: (max: "5 ms"))),
+        (from: "gain", to: "out", budget: (max: "1 ms")),
+        (from: "out.done", budget: (max: "1 ms")),
+    ],
+)"#,
+    right: r#"
+(
+    nodes: {
+        "in":   (kind: "audio/wav-source"),
+        "gain": (kind: "audio/gain"),
+        "out":  (kind: "audio/wav-sink"),
+    },
+    edges: [
+        (from: "in", to: "gain", queue: (capacity: 2), budget: (wait: (max: "5 ms"))),
+        (from: "gain", to: "out", budget: (max: "1 ms")),
+        (from: "out.done", budget: (max: "1 ms")),
+    ],
+)"#,
+};

@@ -26,7 +26,8 @@ use crate::{
 /// What a queue that is bound in time holds at most, in packets.
 const TIMED_PACKETS: usize = 1024;
 
-fn packets(capacity: Capacity) -> usize {
+/// How many packets a queue of that capacity holds at most.
+pub(crate) fn packets(capacity: Capacity) -> usize {
     match capacity {
         Capacity::Packets(packets) => packets.max(1),
         Capacity::Time(_) => TIMED_PACKETS,

@@ -102,6 +102,8 @@ fn plan() -> Plan {
         lanes: Vec::new(),
         paths: vec![path("round trip", 0..9, cost(5_000_000)), path("synthesis", 6..8, cost(4_000_000))],
         allocations: Vec::new(),
+        quantiles: Vec::new(),
+        queues: Vec::new(),
         order: Vec::new(),
     }
 }
