@@ -7,7 +7,7 @@ use crate::{
     build::Build,
     context::{Ctx, Cx, SinkCx},
     error::{BuildError, NodeError},
-    node::{Flow, Kind, Node, Sink, Source, Transform},
+    node::{Fault, Flow, Kind, Node, Sink, Source, Transform},
     port::{Done, In, Out},
     time::Nanos,
     wiring::{Mode, Ports, Wiring},
@@ -75,6 +75,10 @@ macro_rules! same_kind {
 
             fn new(params: &T::Params, build: &mut Build<'_>) -> Result<Self, BuildError> {
                 T::new(params, build).map($wrapper)
+            }
+
+            fn check(params: &T::Params) -> Vec<Fault> {
+                T::check(params)
             }
 
             fn assets(params: &T::Params) -> Vec<AssetRef> {

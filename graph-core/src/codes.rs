@@ -35,7 +35,7 @@ pub struct Code {
 }
 
 /// All codes, by number.
-pub static ALL: [&Code; 41] = [
+pub static ALL: [&Code; 42] = [
     &SYNTAX,
     &UNREADABLE,
     &UNKNOWN_FIELD,
@@ -72,6 +72,7 @@ pub static ALL: [&Code; 41] = [
     &OPEN_SUM,
     &NO_SUCH_MEASURE,
     &QUEUE_TOO_LONG,
+    &BELOW_FLOOR,
     &UNKNOWN_LANE,
     &UNUSED_LANE,
     &UNKNOWN_PARAMETER,

@@ -3,7 +3,9 @@
 mod budget;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod floor;
 mod lanes;
+mod layout;
 mod net;
 mod paths;
 mod plan;
@@ -16,14 +18,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use floor::floors;
+pub use layout::{EdgeLayout, LaneLayout, Layout};
 pub use plan::{Allocation, Plan, PlanEdge, PlanEnd, PlanLane, PlanNode, PlanPath, QuantileSum, QueueBound};
 
 use self::net::Net;
 use crate::{
+    asset::AssetRef,
     codes,
     diagnostic::{Diagnostic, Diagnostics, Span, all_of, near_miss},
     file::{Disk, GraphSpec, load},
     kind::{Kinds, PortRole},
+    registry::Registry,
 };
 
 /// A graph file as it was read and checked.
@@ -83,6 +89,21 @@ pub fn check(graph: &GraphSpec, kinds: &dyn Kinds) -> (Option<Plan>, Diagnostics
     });
     diagnostics.sort();
     (plan, diagnostics)
+}
+
+/// Looks at the files that nodes need: `wrong` says what is the matter with one, if anything is.
+pub fn files(plan: &Plan, registry: &Registry, wrong: &dyn Fn(&AssetRef) -> Option<String>) -> Diagnostics {
+    let mut diagnostics: Diagnostics = plan
+        .nodes
+        .iter()
+        .flat_map(|node| {
+            // Parameters without a type have been reported, and then there is no plan.
+            let needed = registry.assets(&node.kind, &node.with).unwrap_or_default();
+            needed.into_iter().filter_map(|file| Some(node.with.file_fault(file.as_str(), wrong(&file)?)))
+        })
+        .collect();
+    diagnostics.sort();
+    diagnostics
 }
 
 /// An overhead compares two paths of the graph.

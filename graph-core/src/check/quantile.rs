@@ -186,7 +186,11 @@ mod tests {
                 "to: \"out\", queue: (late: \"9 ms\"),",
                 "the queue of `gain.out -> out.in` drops packets",
             ),
-            ("kind: \"audio/gain\"", "kind: \"audio/gain\", on_error: skip", "`gain` loses packets when it fails"),
+            (
+                "kind: \"audio/gain\"",
+                "kind: \"audio/gain\", on_error: skip",
+                "`gain` loses packets when it fails",
+            ),
             (
                 "audio/gain",
                 "speech/denoise",

@@ -4,12 +4,7 @@
 //! many services as the queue holds. A service is what the consumer spends on one packet, with what the nodes of its lane
 //! spend that come next: they are nearer to a sink, so they step before the consumer takes another.
 
-use super::{
-    budget::Bounds,
-    net::Net,
-    plan::QueueBound,
-    wiring::gives_many,
-};
+use super::{budget::Bounds, net::Net, plan::QueueBound, wiring::gives_many};
 use crate::{
     budget::{Measure, Stat},
     codes,
@@ -25,7 +20,8 @@ pub(super) fn bounds(net: &Net<'_>, lane: &[usize], diagnostics: &mut Diagnostic
         leaving[edge.from.node].push(at);
     }
     let own: Vec<Service> = leaving.iter().map(|edges| own(net, edges)).collect();
-    let services: Vec<Service> = (0..own.len()).map(|node| service(net, node, lane, &leaving, &own)).collect();
+    let services: Vec<Service> =
+        (0..own.len()).map(|node| service(net, node, lane, &leaving, &own)).collect();
     let mut bounds = Vec::new();
     for (at, _, to) in net.links() {
         let edge = &net.edges[at].0;
@@ -102,7 +98,8 @@ fn judge(net: &Net<'_>, bound: &QueueBound, diagnostics: &mut Diagnostics) {
     let (edge, Some(spec)) = &net.edges[bound.edge] else { return };
     let limits = spec.budget.limits.iter();
     let tightest = limits.filter_map(|limit| Some((limit.value.at_most(Measure::Wait)?, limit)));
-    let Some((limit, place)) = tightest.filter(|(_, limit)| is_max(limit)).min_by_key(|(limit, _)| *limit) else {
+    let Some((limit, place)) = tightest.filter(|(_, limit)| is_max(limit)).min_by_key(|(limit, _)| *limit)
+    else {
         return;
     };
     let (Some(worst), Some(service)) = (bound.worst, bound.service) else { return };
@@ -192,10 +189,7 @@ mod tests {
         assert!(plan.is_some());
         assert_eq!(diagnostics[0].code.id, "GR0405");
         assert_eq!(diagnostics[0].found.as_deref(), Some("8 packets of 100 ms each: 800 ms"));
-        assert_eq!(
-            diagnostics[0].help.as_deref(),
-            Some("a queue of 2 keeps it: queue: (capacity: 2)")
-        );
+        assert_eq!(diagnostics[0].help.as_deref(), Some("a queue of 2 keeps it: queue: (capacity: 2)"));
         assert!(!diagnostics.refuse(true));
         let into = into.replace("capacity: 8", "capacity: 2");
         assert!(fixture::check(&voice(&into, "max: \"100 ms\"", "")).1.is_empty());

@@ -10,6 +10,9 @@ use std::{
 use super::{EdgeState, packets};
 use crate::{file::Full, lane::Marks, measure::Side, packet::Packet, time::Stamp};
 
+/// Slots for each packet of the capacity: a step may go over it by its burst.
+pub(super) const SPARE: usize = 2;
+
 /// Both ends of an edge inside a lane.
 pub(crate) struct Local<T> {
     pub(crate) state: Arc<EdgeState>,
@@ -24,8 +27,7 @@ pub(crate) struct Local<T> {
 
 impl<T> Local<T> {
     pub(crate) fn new(state: Arc<EdgeState>, marks: Rc<Marks>, producer: usize, consumer: usize) -> Local<T> {
-        // A step may go over the capacity by its burst.
-        let room = packets(state.queue.capacity) * 2;
+        let room = packets(state.queue.capacity) * SPARE;
         Local {
             state,
             queue: RefCell::new(VecDeque::with_capacity(room)),

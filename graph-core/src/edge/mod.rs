@@ -3,6 +3,7 @@
 mod cross;
 mod link;
 mod local;
+mod ring;
 mod wire;
 
 use std::sync::{
@@ -13,6 +14,7 @@ use std::sync::{
 pub(crate) use cross::{CrossRx, CrossTx};
 pub(crate) use link::{Rx, Tx, link_cross, link_local};
 pub(crate) use local::Local;
+pub use ring::RingKind;
 pub(crate) use wire::WireTable;
 
 use crate::{

@@ -15,7 +15,6 @@ use crate::{
     check::{Plan, PlanEdge},
     diagnostic::Diagnostics,
     edge::{EdgeState, WireTable},
-    file::{Full, QueueSpec},
     kind::{Arity, KindSpec, Kinds, PortRole, PortSpec},
     measure::{EdgeMeter, EdgeSpec, PathMeter, PathSpec},
     record::{PathEnd, Recorder},
@@ -177,7 +176,7 @@ impl<'a> Preparation<'a> {
             node(nodes, to.node).wire_rx.push((to_port.name, WireInput { table, closed, recorder }));
             return;
         }
-        let queue = queue(edge.queue, to_port);
+        let queue = edge.queue.before(to_port);
         let meter = self.edges[index].clone();
         let (producer, consumer) = (self.waker(from), self.waker(to.node));
         let run = self.run.clone();
@@ -214,11 +213,6 @@ impl<'a> Preparation<'a> {
     fn waker(&self, node: usize) -> Waker {
         Waker::new(self.bells[self.plan.nodes[node].lane].clone(), self.places[node])
     }
-}
-
-/// A latch keeps the newest, whatever the file says of the queue before it.
-fn queue(queue: QueueSpec, to: &PortSpec) -> QueueSpec {
-    if to.is_trigger() { queue } else { QueueSpec { full: Full::DropOldest, ..queue } }
 }
 
 fn edge_meter(plan: &Plan, registry: &Registry, edge: &PlanEdge) -> EdgeMeter {
