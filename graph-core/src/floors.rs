@@ -115,7 +115,7 @@ fn hops(clock: &Clock, doze: Nanos, wake: impl Fn(&thread::Thread), sleep: impl 
                     }
                     sleep(looks);
                 }
-                let now = clock.now();
+                let now = clock.now_ordered();
                 if sent.swap(NOTHING, Ordering::AcqRel) == END {
                     break;
                 }
@@ -135,7 +135,7 @@ fn hops(clock: &Clock, doze: Nanos, wake: impl Fn(&thread::Thread), sleep: impl 
             until(&|| waits.swap(false, Ordering::AcqRel));
             let dozing = clock.now() + doze;
             until(&|| clock.now() >= dozing);
-            let now = clock.now();
+            let now = clock.now_ordered();
             sent.store(now.0, Ordering::Release);
             wake(sleeper.thread());
             until(&|| taken.load(Ordering::Acquire) != NOTHING);

@@ -14,7 +14,7 @@ use crate::{
     budget::{Bound, Measure, Stat},
     diagnostic::all_of,
     file::{Full, OnError},
-    kind::{PortRole, Trigger},
+    kind::{PortSpec, Trigger},
     time::Nanos,
 };
 
@@ -92,10 +92,10 @@ fn on_edge(net: &Net<'_>, at: usize) -> Option<String> {
     if edge.wire {
         return Some(format!("packets may be lost on the wire `{name}`"));
     }
-    let latch = |role| matches!(role, PortRole::Input { trigger: Trigger::Latch, .. });
+    let latch = |port: &PortSpec| port.trigger() == Trigger::Latch;
     let drops = matches!(edge.queue.full, Full::DropOldest | Full::DropNewest)
         || edge.queue.late.is_some()
-        || edge.to.as_ref().is_some_and(|to| latch(net.port(to).role));
+        || edge.to.as_ref().is_some_and(|to| latch(net.port(to)));
     drops.then(|| format!("the queue of `{name}` drops packets"))
 }
 
@@ -106,7 +106,7 @@ fn at_consumer(net: &Net<'_>, at: usize) -> Option<String> {
     let fed = net.edges.iter().filter_map(|(edge, _)| edge.to.as_ref()).filter(|to| to.node == node);
     if !kind.one_to_one {
         Some(format!("`{}` ({}) need not give one packet for each that it takes", spec.id, kind.kind))
-    } else if fed.filter(|to| net.port(to).is_trigger()).count() > 1 {
+    } else if fed.filter(|to| net.port(to).trigger() != Trigger::Latch).count() > 1 {
         Some(format!("`{}` joins several inputs", spec.id))
     } else if spec.on_error != OnError::Fail {
         Some(format!("`{}` loses packets when it fails", spec.id))

@@ -10,6 +10,7 @@ use crate::{
     codes,
     diagnostic::{Diagnostic, Diagnostics},
     edge::packets,
+    kind::Trigger,
     time::Nanos,
 };
 
@@ -26,7 +27,7 @@ pub(super) fn bounds(net: &Net<'_>, lane: &[usize], diagnostics: &mut Diagnostic
     for (at, _, to) in net.links() {
         let edge = &net.edges[at].0;
         let input = edge.to.as_ref().expect("a link has two ends");
-        if edge.wire || !net.port(input).is_trigger() {
+        if edge.wire || net.port(input).trigger() == Trigger::Latch {
             continue;
         }
         let Service { time, open } = services[to].clone();

@@ -1,4 +1,4 @@
-//! An edge inside a lane: a plain ring.
+//! An edge inside a lane: a plain queue whose front has a place of its own, since there is seldom more.
 
 use std::{
     cell::{Cell, RefCell},
@@ -8,117 +8,344 @@ use std::{
 };
 
 use super::{EdgeState, packets};
-use crate::{file::Full, lane::Marks, measure::Side, packet::Packet, time::Stamp};
+use crate::{
+    context::Ctx,
+    file::{Capacity, Full},
+    kind::Trigger,
+    lane::{Deck, Place},
+    measure::{Pending, Side},
+    packet::{Cause, Header, Packet},
+    record::Recorder,
+    time::Stamp,
+    wiring::{InputView, OutputView, Queued},
+};
 
 /// Slots for each packet of the capacity: a step may go over it by its burst.
 pub(super) const SPARE: usize = 2;
 
-/// Both ends of an edge inside a lane.
+/// An edge inside a lane, both ends of it.
+///
+/// A packet's `sent` is the end of the step that emitted it, which is not known before. Until the next step that emits
+/// here it is zero, and the producer's [`Place`] has the stamp.
+#[repr(C)]
 pub(crate) struct Local<T> {
+    /// Whether every push simply queues and marks: nothing is dropped, nobody has left, no bound is in time, and a packet
+    /// makes the consumer step.
+    pushes_plainly: Cell<bool>,
+    /// Whether a packet of no turn that is taken is only timed, for latency and age.
+    takes_plainly: Cell<bool>,
+    is_published: Cell<bool>,
+    triggers: bool,
+    length: Cell<u32>,
+    /// With so many packets the edge keeps its producer from stepping.
+    full_at: Cell<u32>,
+    number: u32,
+    producer: Rc<Place>,
+    consumer: Rc<Place>,
+    /// Packets sent that the meter does not know of.
+    sent: Cell<u64>,
+    /// The producer's step that pushed last.
+    pushed_in: Cell<u64>,
+    /// Of the oldest packet.
+    header: Cell<Header>,
+    deck: Rc<Deck>,
+    consumer_node: usize,
+    producer_node: usize,
+    /// Of packets taken plainly that the meter does not know of.
+    pending: Pending,
+    pub(crate) recorder: Recorder,
+    rest: RefCell<VecDeque<Packet<T>>>,
     pub(crate) state: Arc<EdgeState>,
-    queue: RefCell<VecDeque<Packet<T>>>,
-    /// Packets at the back whose `sent` is the end of the step that is running.
-    unsent: Cell<usize>,
-    waits_for_room: Cell<bool>,
-    marks: Rc<Marks>,
-    producer: usize,
-    consumer: usize,
+    burst: Cell<usize>,
+    /// `None` where the queue is empty.
+    payload: Cell<Option<T>>,
+}
+
+/// What an edge inside a lane joins.
+#[derive(Clone)]
+pub(crate) struct Ends {
+    pub(crate) deck: Rc<Deck>,
+    /// Of the edge among those of the lane.
+    pub(crate) number: usize,
+    /// By place in the lane.
+    pub(crate) producer: usize,
+    /// By place in the lane.
+    pub(crate) consumer: usize,
 }
 
 impl<T> Local<T> {
-    pub(crate) fn new(state: Arc<EdgeState>, marks: Rc<Marks>, producer: usize, consumer: usize) -> Local<T> {
+    pub(crate) fn new(state: Arc<EdgeState>, ends: Ends, recorder: Recorder) -> Local<T> {
+        let Ends { deck, number, producer, consumer } = ends;
         let room = packets(state.queue.capacity) * SPARE;
+        let triggers = state.trigger != Trigger::Latch;
+        let pushes_plainly = triggers
+            && state.queue.full == Full::Block
+            && matches!(state.queue.capacity, Capacity::Packets(_))
+            && producer != consumer;
         Local {
+            pushes_plainly: Cell::new(pushes_plainly),
+            takes_plainly: Cell::new(false),
+            is_published: Cell::new(true),
+            triggers,
+            length: Cell::new(0),
+            full_at: Cell::new(u32::MAX),
+            number: u32::try_from(number).expect("edges are far fewer"),
+            producer: deck.place(producer).clone(),
+            consumer: deck.place(consumer).clone(),
+            sent: Cell::new(0),
+            pushed_in: Cell::new(0),
+            header: Cell::default(),
+            deck,
+            consumer_node: consumer,
+            producer_node: producer,
+            pending: Pending::new(),
+            recorder,
+            rest: RefCell::new(VecDeque::with_capacity(room)),
             state,
-            queue: RefCell::new(VecDeque::with_capacity(room)),
-            unsent: Cell::new(0),
-            waits_for_room: Cell::new(false),
-            marks,
-            producer,
-            consumer,
+            burst: Cell::new(1),
+            payload: Cell::new(None),
         }
     }
 
-    /// Whether a burst fits. If not, the producer is marked when there is room.
-    #[inline]
-    pub(crate) fn has_room(&self, burst: usize, now: Stamp) -> bool {
-        let room = self.state.has_room(self.queue.borrow().len(), burst, now);
-        self.waits_for_room.set(!room);
-        room
+    /// The producer emits at most so many packets in a step.
+    pub(crate) fn expect_bursts(&self, burst: usize) {
+        self.burst.set(burst);
+        if let (Full::Block, Capacity::Packets(packets)) = (self.state.queue.full, self.state.queue.capacity)
+        {
+            let full_at = packets.max(burst) - burst + 1;
+            self.full_at.set(u32::try_from(full_at).unwrap_or(u32::MAX));
+        }
     }
 
-    /// Queues a packet; its `sent` is filled in by [`Local::commit`]. Returns whether the edge overflowed.
+    /// Queues a packet whose `sent` is the end of this step. Returns whether the edge overflowed.
     #[inline]
-    pub(crate) fn push(&self, packet: Packet<T>, now: Stamp) -> bool {
-        let meter = &self.state.meter;
-        meter.sent();
-        if self.state.is_left() {
-            meter.lost(Side::Producer, 1);
+    pub(crate) fn push(&self, header: Header, payload: T, now: Stamp) -> bool {
+        self.sent.set(self.sent.get() + 1);
+        if !self.is_published.get() && self.length.get() == 0 && self.pushes_plainly.get() {
+            self.put_in_front(header, payload);
             return false;
         }
-        let mut queue = self.queue.borrow_mut();
-        while self.state.queue.full != Full::Block && self.state.is_full(queue.len(), now) {
+        self.push_with_care(header, payload, now)
+    }
+
+    #[inline]
+    fn put_in_front(&self, header: Header, payload: T) {
+        self.header.set(header);
+        self.payload.set(Some(payload));
+        self.pushed_in.set(self.producer.step());
+        self.length.set(1);
+        if self.full_at.get() == 1 {
+            self.producer.is_kept(true);
+        }
+        if self.triggers {
+            self.consumer.queue_one();
+            self.deck.hand_over_to(self.consumer_node);
+        }
+    }
+
+    #[inline(never)]
+    fn push_with_care(&self, mut header: Header, payload: T, now: Stamp) -> bool {
+        if self.is_published.replace(false) {
+            self.deck.is_unpublished(self.number as usize);
+        }
+        if self.state.is_left() {
+            self.state.meter.lost(Side::Producer, 1);
+            return false;
+        }
+        let full = self.state.queue.full;
+        while full != Full::Block && self.state.is_full(self.len(), now) {
             self.state.dropped(now);
-            match self.state.queue.full {
-                Full::DropOldest => {
-                    queue.pop_front();
-                    self.look_at_front(&queue);
-                    self.unsent.set(self.unsent.get().min(queue.len()));
-                }
+            match full {
+                Full::DropOldest => drop(self.pop()),
                 Full::Fail => return true,
                 Full::DropNewest | Full::Block => return false,
             }
         }
-        if queue.is_empty() {
-            self.state.front_is_since(now);
+        if self.producer_node == self.consumer_node {
+            // It may take the packet in the very step that emits it.
+            header.sent = now;
         }
-        queue.push_back(packet);
-        self.unsent.set(self.unsent.get() + 1);
-        if self.state.triggers {
-            self.marks.mark(self.consumer);
+        if self.is_empty() {
+            self.state.front_is_since(now);
+            self.put_in_front(header, payload);
+        } else {
+            self.put_behind(header, payload);
         }
         false
     }
 
-    /// The step that pushed ended at `now`.
-    #[inline]
-    pub(crate) fn commit(&self, now: Stamp) {
-        let unsent = self.unsent.replace(0);
-        if unsent > 0 {
-            for packet in self.queue.borrow_mut().iter_mut().rev().take(unsent) {
-                packet.header.sent = now;
+    fn put_behind(&self, header: Header, payload: T) {
+        let mut rest = self.rest.borrow_mut();
+        if self.pushed_in.get() != self.producer.step() {
+            // Those of the step before: its end is known, and will not be for long.
+            let sent = self.producer.ended();
+            let unsent = rest.iter_mut().rev().take_while(|packet| packet.header.sent == Stamp::ZERO);
+            unsent.for_each(|packet| packet.header.sent = sent);
+            let front = self.header.get();
+            if front.sent == Stamp::ZERO {
+                self.header.set(Header { sent, ..front });
             }
         }
+        rest.push_back(Packet { header, payload });
+        self.pushed_in.set(self.producer.step());
+        self.length.set(self.length.get() + 1);
+        if self.length.get() == self.full_at.get() {
+            self.producer.is_kept(true);
+        }
+        if self.triggers {
+            self.consumer.queue_one();
+            self.deck.hand_over_to(self.consumer_node);
+        }
     }
 
+    /// Takes the oldest packet where that is simple: `None` also where it is not. Then [`Local::pop`] does it.
     #[inline]
-    pub(crate) fn pop(&self) -> Option<Packet<T>> {
-        let mut queue = self.queue.borrow_mut();
-        let packet = queue.pop_front()?;
-        match queue.front() {
-            Some(front) => self.state.front_is_since(front.header.sent),
-            // Begins at the front again, so that a queue of one stays in the same cache lines.
-            None => queue.clear(),
+    pub(crate) fn take_plainly(&self, ctx: &mut Ctx<'_>) -> Option<(T, Cause)> {
+        let (length, now) = (self.length.get(), ctx.now);
+        if length != 1 || !self.takes_plainly.get() {
+            return None;
         }
-        if self.waits_for_room.replace(false) {
-            self.marks.mark(self.producer);
+        let header = self.header.get();
+        let sent = self.producer.ended();
+        let (latency, age) = (now.0.wrapping_sub(header.began.0), now.0.wrapping_sub(header.origin.0));
+        let work = sent.0.wrapping_sub(header.began.0).wrapping_sub(header.held.0);
+        let wait = now.0.wrapping_sub(sent.0);
+        let in_order = ((latency | age | work | wait) as i64) >= 0;
+        if header.sent != Stamp::ZERO || header.turn.is_some() || !in_order || self.pending.is_worst(latency)
+        {
+            return None;
         }
-        Some(packet)
+        let payload = self.payload.take()?;
+        self.length.set(0);
+        self.consumer.take_one();
+        if self.full_at.get() == 1 {
+            self.has_room_again();
+        }
+        if self.pending.push(latency, age) {
+            self.pending.publish(&self.recorder.meter);
+        }
+        let cause = Cause { origin: header.origin, taken: now, turn: header.turn, trail: header.trail };
+        ctx.took(cause);
+        Some((payload, cause))
     }
 
-    fn look_at_front(&self, queue: &VecDeque<Packet<T>>) {
-        if let Some(front) = queue.front() {
-            self.state.front_is_since(front.header.sent);
+    pub(crate) fn pop(&self) -> Option<Packet<T>> {
+        let payload = self.payload.take()?;
+        let mut header = self.header.get();
+        if header.sent == Stamp::ZERO {
+            header.sent = self.producer.ended();
         }
+        let length = self.length.get();
+        self.length.set(length - 1);
+        if length > 1 {
+            self.advance();
+        }
+        if self.triggers {
+            self.consumer.take_one();
+        }
+        if length == self.full_at.get() {
+            self.has_room_again();
+        } else if !self.pushes_plainly.get() {
+            self.tell_of_room();
+        }
+        Some(Packet { header, payload })
+    }
+
+    /// The next packet becomes the front.
+    fn advance(&self) {
+        if let Some(Packet { header, payload }) = self.rest.borrow_mut().pop_front() {
+            let sent = match header.sent {
+                Stamp::ZERO => self.producer.ended(),
+                sent => sent,
+            };
+            self.state.front_is_since(sent);
+            self.header.set(header);
+            self.payload.set(Some(payload));
+        }
+    }
+
+    #[cold]
+    fn has_room_again(&self) {
+        self.producer.is_kept(false);
+        self.tell_of_room();
+    }
+
+    fn tell_of_room(&self) {
+        if self.producer.is_any(Place::REFUSED) {
+            self.deck.mark(self.producer_node);
+        }
+    }
+
+    fn tell_meter(&self) {
+        self.state.meter.sent(self.sent.take());
+        self.pending.publish(&self.recorder.meter);
+    }
+
+    fn len(&self) -> usize {
+        self.length.get() as usize
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.queue.borrow().is_empty()
+        self.length.get() == 0
+    }
+}
+
+impl<T> InputView for Local<T> {
+    #[inline]
+    fn look(&self) -> Queued {
+        match (self.is_empty(), self.state.is_closed()) {
+            (false, _) => Queued::Packet,
+            (true, false) => Queued::Nothing,
+            (true, true) => Queued::Ended,
+        }
     }
 
-    pub(crate) fn close(&self) {
+    fn must_be_asked(&self) -> bool {
+        false
+    }
+
+    fn state(&self) -> &EdgeState {
+        &self.state
+    }
+
+    fn publish(&self) {
+        self.is_published.set(true);
+        self.tell_meter();
+        self.takes_plainly.set(self.triggers && self.state.queue.late.is_none() && self.recorder.is_plain());
+    }
+
+    fn number(&self) -> Option<usize> {
+        Some(self.number as usize)
+    }
+
+    fn leave(&self) {
+        self.state.leave();
+        self.tell_meter();
+        while self.pop().is_some() {
+            self.recorder.meter.left(1);
+        }
+        self.pushes_plainly.set(false);
+    }
+}
+
+impl<T> OutputView for Local<T> {
+    fn has_room(&self, now: Stamp) -> bool {
+        self.state.account_for_room(self.state.has_room(self.len(), self.burst.get(), now), now)
+    }
+
+    fn must_be_asked(&self) -> bool {
+        self.state.queue.full == Full::Block && self.state.is_bound_in_time()
+    }
+
+    fn flush(&self) -> bool {
+        true
+    }
+
+    fn close(&self) {
+        self.tell_meter();
         self.state.close();
-        self.marks.mark(self.consumer);
+        self.consumer.set(Place::ENDING, true);
+        self.deck.mark(self.consumer_node);
     }
 }

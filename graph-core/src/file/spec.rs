@@ -6,7 +6,7 @@ use crate::{
     budget::{Budget, Level, Limit, Reference, Stat},
     codes,
     diagnostic::{Diagnostic, Source, Span, Spanned},
-    kind::PortSpec,
+    kind::{PortSpec, Trigger},
     node::Fault,
     time::Nanos,
 };
@@ -250,7 +250,7 @@ pub struct QueueSpec {
 impl QueueSpec {
     /// The queue before that input: a latch keeps the newest, whatever the file says.
     pub(crate) fn before(self, input: &PortSpec) -> QueueSpec {
-        if input.is_trigger() { self } else { QueueSpec { full: Full::DropOldest, ..self } }
+        if input.trigger() == Trigger::Latch { QueueSpec { full: Full::DropOldest, ..self } } else { self }
     }
 }
 
