@@ -411,9 +411,9 @@ fn a_check_finds_what_only_the_node_itself_knows_without_running() {
     desk.run(&["check", "g.ron"]).refused(
         5,
         &[
-            "g.ron:3:70: error",
+            "g.ron:3:69: error",
             "there is no file gone.wav",
-            "g.ron:4:60: error",
+            "g.ron:4:59: error",
             "did you mean `speech-cards`?",
         ],
     );
