@@ -1,6 +1,6 @@
 //! The least that this machine takes for what every edge does, whatever its nodes do.
 //!
-//! A limit below it cannot be kept, which `check` warns of. Each floor is what the fastest tenth of the hops took, so that other
+//! A limit below it cannot be kept, which `check` warns of. Each floor is the fastest hop that was seen, in two rounds, so that other
 //! work on the machine moves it little.
 
 use std::{
@@ -48,11 +48,12 @@ impl Serialize for Floors {
 }
 
 const READINGS: usize = 2_000;
-const HOPS: usize = 250;
+const ROUNDS: usize = 2;
+const HOPS: usize = 120;
 const SLEEPS: usize = 30;
 const SLEEP: Duration = Duration::from_micros(100);
-/// A way of waiting is measured for no longer, however busy the machine is.
-const PATIENCE: Nanos = Nanos::from_millis(10);
+/// A round of one way of waiting is no longer, however busy the machine is.
+const PATIENCE: Nanos = Nanos::from_millis(7);
 /// After so many looks in vain a spinning thread sleeps a moment: the other one may wait for its core.
 const LOOKS: usize = 1_000;
 const MOMENT: Duration = Duration::from_micros(20);
@@ -70,9 +71,7 @@ impl Floors {
             let before = clock.now();
             clock.now().since(before)
         });
-        let local = undisturbed(readings.collect());
-        let spin = hops(&clock, Nanos::ZERO, |_| {}, look_again);
-        let futex = hops(&clock, DOZE, thread::Thread::unpark, |_| thread::park());
+        let local = typical(readings.collect());
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
@@ -86,7 +85,19 @@ impl Floors {
             // An interrupted wait is a short one.
             let _ = epoll::wait(&poller, &mut events, None);
         };
-        let epoll = hops(&clock, DOZE, ring, sleep);
+        let mut fastest = [Nanos::MAX; 3];
+        for _ in 0..ROUNDS {
+            let round = [
+                hop(&clock, Nanos::ZERO, |_| {}, look_again),
+                hop(&clock, DOZE, thread::Thread::unpark, |_| thread::park()),
+                hop(&clock, DOZE, ring, sleep),
+            ];
+            for (fastest, hop) in fastest.iter_mut().zip(round) {
+                *fastest = hop.min(*fastest);
+            }
+        }
+        // What was not measured is no floor.
+        let [spin, futex, epoll] = fastest.map(|hop| if hop == Nanos::MAX { Nanos::ZERO } else { hop });
         // Where the cores are too busy for two threads to spin at once, waking is the best that was seen.
         let spin = spin.min(futex).min(epoll);
         Ok(Floors { local, spin, futex, epoll, timer: timer(&clock) })
@@ -98,8 +109,8 @@ fn look_again(looks: usize) {
     if looks.is_multiple_of(LOOKS) { thread::sleep(MOMENT) } else { spin_loop() }
 }
 
-/// Hops to a thread that waits by `sleep` and is woken by `wake`; each begins `doze` after it says that it waits.
-fn hops(clock: &Clock, doze: Nanos, wake: impl Fn(&thread::Thread), sleep: impl Fn(usize) + Sync) -> Nanos {
+/// The fastest hop to a thread that waits by `sleep` and is woken by `wake`; each begins `doze` after it says that it waits.
+fn hop(clock: &Clock, doze: Nanos, wake: impl Fn(&thread::Thread), sleep: impl Fn(usize) + Sync) -> Nanos {
     const NOTHING: u64 = 0;
     const END: u64 = u64::MAX;
     let (sent, taken) = (AtomicU64::new(NOTHING), AtomicU64::new(NOTHING));
@@ -144,12 +155,12 @@ fn hops(clock: &Clock, doze: Nanos, wake: impl Fn(&thread::Thread), sleep: impl 
         sent.store(END, Ordering::Release);
         wake(sleeper.thread());
     });
-    undisturbed(hops)
+    hops.into_iter().min().unwrap_or(Nanos::MAX)
 }
 
 /// How late a sleep ends, with the timer slack that lanes have.
 fn timer(clock: &Clock) -> Nanos {
-    let late = thread::scope(|scope| {
+    let late: Vec<Nanos> = thread::scope(|scope| {
         let sleeper = scope.spawn(|| {
             // Where the kernel keeps its slack, it does for lanes too.
             let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -162,13 +173,13 @@ fn timer(clock: &Clock) -> Nanos {
         });
         sleeper.join().expect("a sleep does not panic")
     });
-    undisturbed(late)
+    late.into_iter().min().unwrap_or_default()
 }
 
-/// What the fastest tenth took.
-fn undisturbed(mut times: Vec<Nanos>) -> Nanos {
+/// The median: two readings may well be the same tick of a coarse clock.
+fn typical(mut times: Vec<Nanos>) -> Nanos {
     times.sort_unstable();
-    times.get(times.len() / 10).copied().unwrap_or_default()
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -176,9 +187,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tenth_of_the_hops_is_taken_to_be_undisturbed() {
-        assert_eq!(undisturbed([9, 1, 900, 3, 2, 70, 5, 4, 6, 7, 8].map(Nanos).to_vec()), Nanos(2));
-        assert_eq!(undisturbed(Vec::new()), Nanos::ZERO);
+    fn one_late_reading_moves_nothing() {
+        assert_eq!(typical([9, 0, 900, 3, 0].map(Nanos).to_vec()), Nanos(3));
+        assert_eq!(typical(Vec::new()), Nanos::ZERO);
     }
 
     #[test]

@@ -57,9 +57,7 @@ impl<'a> Hop<'a> {
         match lane.spec.as_ref().and_then(|spec| spec.wait) {
             Some(Wait::Poll | Wait::Spin(_)) => Hop { time: floors.spin, way: Way::Spinning(&lane.name) },
             Some(Wait::Park) | None => {
-                // Datagrams come by a descriptor.
-                let time = if edge.wire { floors.epoll } else { floors.futex.min(floors.epoll) };
-                Hop { time, way: Way::Asleep(&lane.name) }
+                Hop { time: floors.futex.min(floors.epoll), way: Way::Asleep(&lane.name) }
             }
         }
     }
