@@ -77,7 +77,7 @@ impl<T> CrossOut<T> {
     }
 
     /// Queues a packet that carries its `sent`, and wakes the consumer. Returns whether the edge overflowed.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn push(&self, packet: Packet<T>) -> bool {
         self.tx.borrow_mut().push(packet)
     }

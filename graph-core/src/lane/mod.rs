@@ -159,8 +159,9 @@ impl Slot {
         wires: Vec<Rc<WireInput>>,
         on_error: OnError,
     ) -> Slot {
-        let feeds =
-            |input: &&Rc<dyn InputView>| input.state().trigger != Trigger::Latch && !input.state().feedback;
+        let feeds = |input: &&Rc<dyn InputView>| {
+            input.state().trigger != Trigger::Latch && !input.state().feedback
+        };
         let is_source = wires.is_empty() && inputs.iter().filter(feeds).count() == 0;
         place.set(Place::SPECIAL, is_source);
         place.set(Place::ASKS_INPUTS, inputs.iter().any(|input| input.must_be_asked()));
@@ -439,7 +440,7 @@ impl Lane {
     }
 
     /// Steps the ready node that is nearest to a sink. A panic of a node goes through.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self) -> Progress {
         if self.now >= self.core.attend_at.get() {
             self.attend();
@@ -449,7 +450,7 @@ impl Lane {
         Progress::Stepped
     }
 
-    #[cold]
+    #[inline(never)]
     fn advance_if_any(&mut self) -> Progress {
         self.attend();
         match self.pick() {
@@ -485,7 +486,7 @@ impl Lane {
         self.core.deck.publish(|edge| self.locals.get(edge).into_iter().for_each(|edge| edge.publish()));
     }
 
-    #[inline]
+    #[inline(always)]
     fn pick(&mut self) -> Option<usize> {
         if self.until_fair == 0 || !self.controlled.is_empty() {
             return self.pick_with_care();
