@@ -110,10 +110,15 @@ impl LaneCore {
     }
 }
 
-/// A node and how it stands.
-pub(crate) struct Slot {
+/// A node: what every step needs of it, and no more.
+struct Seat {
     place: Rc<Place>,
     stepper: Box<dyn Stepper>,
+}
+
+/// How a node stands.
+pub(crate) struct Slot {
+    place: Rc<Place>,
     state: State,
     /// Whether it runs until it is told to stop.
     is_source: bool,
@@ -153,7 +158,6 @@ enum State {
 impl Slot {
     pub(crate) fn new(
         place: Rc<Place>,
-        stepper: Box<dyn Stepper>,
         inputs: Vec<Rc<dyn InputView>>,
         outputs: Vec<Rc<dyn OutputView>>,
         wires: Vec<Rc<WireInput>>,
@@ -168,7 +172,6 @@ impl Slot {
         place.set(Place::ASKS_OUTPUTS, outputs.iter().any(|output| output.must_be_asked()));
         Slot {
             place,
-            stepper,
             state: State::Running,
             is_source,
             failures: 0,
@@ -251,6 +254,8 @@ const NOBODY: usize = usize::MAX;
 pub(crate) struct Lane {
     core: LaneCore,
     /// Nearest to a sink first.
+    seats: Vec<Seat>,
+    /// As the seats.
     slots: Vec<Slot>,
     now: Stamp,
     /// The node that is stepping, or stepped last.
@@ -276,7 +281,17 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(core: LaneCore, slots: Vec<Slot>, assets: Arc<dyn Assets>, sleep: Sleep) -> Lane {
+    /// Its nodes, nearest to a sink first.
+    pub(crate) fn new(
+        core: LaneCore,
+        nodes: Vec<(Box<dyn Stepper>, Slot)>,
+        assets: Arc<dyn Assets>,
+        sleep: Sleep,
+    ) -> Lane {
+        let seat = |(stepper, slot): (Box<dyn Stepper>, Slot)| {
+            (Seat { place: slot.place.clone(), stepper }, slot)
+        };
+        let (seats, slots): (Vec<_>, Vec<_>) = nodes.into_iter().map(seat).unzip();
         let mut locals = Vec::new();
         let mut from_outside = Vec::new();
         let mut controlled = Vec::new();
@@ -306,6 +321,7 @@ impl Lane {
             // Virtual time stands still while nodes step.
             attention: if core.clock.is_virtual() { Nanos::ZERO } else { ATTENTION },
             core,
+            seats,
             slots,
             assets,
             sleep,
@@ -513,18 +529,18 @@ impl Lane {
 
     #[inline(always)]
     fn step(&mut self, node: usize) {
-        let slot = &mut self.slots[node];
-        if !slot.place.is_clear() {
+        let seat = &mut self.seats[node];
+        if !seat.place.is_clear() {
             return self.step_with_care(node);
         }
-        slot.place.begin_step();
+        seat.place.begin_step();
         self.stepping = node;
         self.core.taken.set(0);
-        let result = slot.stepper.step(&mut Ctx::new(&self.core, node, self.now));
+        let result = seat.stepper.step(&mut Ctx::new(&self.core, node, self.now));
         self.now = self.core.clock.now();
-        slot.place.end_step(self.now);
-        if slot.place.is_clear() && matches!(result, Ok(Flow::Idle)) {
-            if slot.place.has_queued() {
+        seat.place.end_step(self.now);
+        if seat.place.is_clear() && matches!(result, Ok(Flow::Idle)) {
+            if seat.place.has_queued() {
                 self.core.deck.mark(node);
             }
             return;
@@ -564,7 +580,8 @@ impl Lane {
         slot.place.set(Place::DEAF, slot.state != State::Running);
         self.stepping = node;
         self.core.taken.set(0);
-        let result = call(&mut *slot.stepper, &mut Ctx::new(&self.core, node, self.now));
+        let stepper = &mut *self.seats[node].stepper;
+        let result = call(stepper, &mut Ctx::new(&self.core, node, self.now));
         self.now = self.core.clock.now();
         slot.place.end_step(self.now);
         self.stepped(node, result);
@@ -677,14 +694,14 @@ impl Lane {
     }
 
     fn restart(&mut self, node: usize) {
-        let slot = &mut self.slots[node];
+        let stepper = &mut self.seats[node].stepper;
         let mut build = Build { core: &self.core, node, assets: &*self.assets, sleep: &mut self.sleep };
         // A panic while it is made is a failure to make it.
-        let made = catch_unwind(AssertUnwindSafe(|| slot.stepper.remake(&mut build)))
+        let made = catch_unwind(AssertUnwindSafe(|| stepper.remake(&mut build)))
             .unwrap_or_else(|panic| Err(BuildError::new(format!("panicked: {}", panic_message(&*panic)))));
         match made {
             Ok(()) => {
-                slot.enter(State::Running);
+                self.slots[node].enter(State::Running);
                 self.core.deck.mark(node);
                 // It may be the first of its lane that watches a descriptor.
                 self.sleep.settle(&self.core.bell);
