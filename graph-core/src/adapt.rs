@@ -7,7 +7,7 @@ use crate::{
     build::Build,
     context::{Ctx, Cx, SinkCx},
     error::{BuildError, NodeError},
-    node::{Flow, Kind, Node, Sink, Source, Transform},
+    node::{Fault, Flow, Kind, Node, Sink, Source, Transform},
     port::{Done, In, Out},
     time::Nanos,
     wiring::{Mode, Ports, Wiring},
@@ -65,15 +65,20 @@ fn gone() -> NodeError {
 }
 
 macro_rules! same_kind {
-    ($wrapper:ident, $trait:ident) => {
+    ($wrapper:ident, $trait:ident, $one_to_one:expr) => {
         impl<T: $trait> Kind for $wrapper<T> {
             const KIND: &'static str = T::KIND;
             const ABOUT: &'static str = T::ABOUT;
             const HEAVY: bool = T::HEAVY;
+            const ONE_TO_ONE: bool = $one_to_one;
             type Params = T::Params;
 
             fn new(params: &T::Params, build: &mut Build<'_>) -> Result<Self, BuildError> {
                 T::new(params, build).map($wrapper)
+            }
+
+            fn check(params: &T::Params) -> Vec<Fault> {
+                T::check(params)
             }
 
             fn assets(params: &T::Params) -> Vec<AssetRef> {
@@ -90,9 +95,9 @@ pub(crate) struct AsTransform<T>(T);
 /// A [`Sink`] as a general node.
 pub(crate) struct AsSink<T>(T);
 
-same_kind!(AsSource, Source);
-same_kind!(AsTransform, Transform);
-same_kind!(AsSink, Sink);
+same_kind!(AsSource, Source, T::ONE_TO_ONE);
+same_kind!(AsTransform, Transform, T::ONE_TO_ONE);
+same_kind!(AsSink, Sink, true);
 
 impl<T: Source> Node for AsSource<T> {
     type Ports = Out<T::Out>;

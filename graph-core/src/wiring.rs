@@ -190,7 +190,10 @@ impl Ports<'_> {
     ) -> Out<T> {
         let mut edges = Vec::new();
         match &mut self.mode {
-            Mode::Describe(ports) => ports.push(PortSpec::new::<T>(name, about, PortRole::Output { arity })),
+            Mode::Describe(ports) => {
+                let role = PortRole::Output { arity };
+                ports.push(PortSpec { burst, ..PortSpec::new::<T>(name, about, role) });
+            }
             Mode::Bind(wiring) => {
                 while let Some(at) = wiring.tx.iter().position(|(port, _)| *port == name) {
                     let edge = Tx::<T>::bind(wiring.tx.remove(at).1, burst);

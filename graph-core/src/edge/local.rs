@@ -20,6 +20,9 @@ use crate::{
     wiring::{InputView, OutputView, Queued},
 };
 
+/// Slots for each packet of the capacity: a step may go over it by its burst.
+pub(super) const SPARE: usize = 2;
+
 /// An edge inside a lane, both ends of it.
 ///
 /// A packet's `sent` is the end of the step that emitted it, which is not known before. Until the next step that emits
@@ -88,8 +91,7 @@ pub(crate) struct Ends {
 impl<T> Local<T> {
     pub(crate) fn new(state: Arc<EdgeState>, ends: Ends, recorder: Recorder) -> Local<T> {
         let Ends { deck, number, producer, consumer } = ends;
-        // A step may go over the capacity by its burst.
-        let room = packets(state.queue.capacity) * 2;
+        let room = packets(state.queue.capacity) * SPARE;
         Local {
             way: Cell::new(Way::Careful),
             waiting: Cell::new(0),
