@@ -9,6 +9,7 @@ use crate::{
     error::{BuildError, NodeError},
     node::{Flow, Kind, Node, Sink, Source, Transform},
     port::{Done, In, Out},
+    sample::{NoSample, Sample},
     time::Nanos,
     wiring::{Mode, Ports, Wiring},
 };
@@ -78,6 +79,10 @@ macro_rules! same_kind {
 
             fn assets(params: &T::Params) -> Vec<AssetRef> {
                 T::assets(params)
+            }
+
+            fn sample(given: Option<T::Params>, sample: &mut Sample<'_>) -> Result<T::Params, NoSample> {
+                T::sample(given, sample)
             }
         }
     };

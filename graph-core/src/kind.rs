@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     diagnostic::Diagnostics,
-    edge::{EdgeState, link_cross, link_local},
+    edge::{EdgeState, drain, link_cross, link_local},
     file::RawWith,
     lane::Marks,
     payload::Payload,
@@ -91,6 +91,8 @@ pub struct PortSpec {
 pub(crate) struct Link {
     pub(crate) local: LinkLocal,
     pub(crate) cross: LinkCross,
+    /// Takes all that is queued at an `Rx<T>` and throws it away.
+    pub(crate) drain: fn(&mut dyn Any) -> usize,
 }
 
 /// Makes an edge inside a lane: a `Tx<T>` and an `Rx<T>`.
@@ -152,7 +154,7 @@ impl PortSpec {
             shares: T::SHARE.is_some(),
             wire: false,
             role,
-            link: Link { local: link_local::<T>, cross: link_cross::<T> },
+            link: Link { local: link_local::<T>, cross: link_cross::<T>, drain: drain::<T> },
         }
     }
 }

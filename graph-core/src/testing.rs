@@ -71,15 +71,34 @@ pub struct Alone {
     lane: Lane,
     run: Arc<RunCore>,
     feeds: HashMap<&'static str, Feed>,
-    outs: HashMap<&'static str, Box<dyn Any>>,
+    outs: HashMap<&'static str, Given>,
     done: Arc<EdgeMeter>,
     events: Receiver<Event>,
+    marks: Rc<Marks>,
     seq: u64,
 }
 
 struct Feed {
     tx: Box<dyn Any>,
     state: Arc<EdgeState>,
+}
+
+/// An output and what has come of it.
+struct Given {
+    rx: Box<dyn Any>,
+    state: Arc<EdgeState>,
+    drain: fn(&mut dyn Any) -> usize,
+}
+
+/// What one turn of a node alone came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turned {
+    /// It stepped, or time passed until it wants to.
+    On,
+    /// Nothing makes it step any more but something from outside.
+    Stuck,
+    /// It has ended.
+    Ended,
 }
 
 /// A [`Transform`] alone.
@@ -125,7 +144,7 @@ pub fn node_with<N: Node>(params: N::Params, assets: Arc<dyn Assets>) -> Result<
 }
 
 impl Alone {
-    fn new(
+    pub(crate) fn new(
         ports: &[PortSpec],
         assets: Arc<dyn Assets>,
         make: impl FnOnce(
@@ -157,8 +176,8 @@ impl Alone {
                     wiring.rx.push(RxEnd { port: port.name, end: rx, recorder, feedback: false });
                 }
                 PortRole::Output { .. } => {
-                    let (tx, rx) = (port.link.local)(state, marks.clone(), 0, 1);
-                    outs.insert(port.name, rx);
+                    let (tx, rx) = (port.link.local)(state.clone(), marks.clone(), 0, 1);
+                    outs.insert(port.name, Given { rx, state, drain: port.link.drain });
                     wiring.tx.push((port.name, tx));
                 }
                 PortRole::Done => {}
@@ -176,6 +195,7 @@ impl Alone {
             outs,
             done,
             events,
+            marks,
             seq: 0,
         };
         alone.settle();
@@ -196,6 +216,12 @@ impl Alone {
     /// # Panics
     /// Without such an input, and with another payload than the input takes.
     pub fn feed_as<T: Payload>(&mut self, port: &str, cause: Cause, payload: T) {
+        self.push(port, cause, payload);
+        self.settle();
+    }
+
+    /// As [`Alone::feed_as`], and the node is not stepped yet.
+    pub(crate) fn push<T: Payload>(&mut self, port: &str, cause: Cause, payload: T) {
         let now = self.now();
         let header = Header {
             seq: self.seq,
@@ -212,7 +238,6 @@ impl Alone {
         };
         edge.push(Packet { header, payload }, now);
         edge.commit(now);
-        self.settle();
     }
 
     /// Ends an input.
@@ -258,7 +283,7 @@ impl Alone {
     /// Without such an output, and with another payload than the output gives.
     pub fn packets<T: Payload>(&mut self, port: &str) -> Vec<Packet<T>> {
         let out = self.outs.get_mut(port).unwrap_or_else(|| panic!("the node has no output {port}"));
-        let Some(rx) = out.downcast_mut::<Rx<T>>() else {
+        let Some(rx) = out.rx.downcast_mut::<Rx<T>>() else {
             panic!("the output {port} does not give {}", type_name::<T>());
         };
         let packets = std::iter::from_fn(|| rx.pop()).collect();
@@ -311,7 +336,43 @@ impl Alone {
         told.collect()
     }
 
-    fn settle(&mut self) {
+    /// Has the node step although nothing here asks for it: something happened outside.
+    pub(crate) fn wake(&self) {
+        self.marks.mark(0);
+    }
+
+    /// One step, or the time until it.
+    pub(crate) fn turn(&mut self) -> Turned {
+        self.lane.look_at_clock();
+        match self.lane.turn() {
+            Progress::Stepped => Turned::On,
+            Progress::Idle(Stamp::MAX) => Turned::Stuck,
+            Progress::Idle(next) => {
+                self.run.clock.advance_to(next);
+                Turned::On
+            }
+            Progress::Ended => Turned::Ended,
+        }
+    }
+
+    /// Packets that the node has given so far, effects among them.
+    pub(crate) fn given(&self) -> u64 {
+        let outs = self.outs.values().map(|out| out.state.meter.counts().sent);
+        outs.sum::<u64>() + self.done.counts().sent
+    }
+
+    /// Packets that were fed and that the node has not taken.
+    pub(crate) fn untaken(&self) -> u64 {
+        let counts = self.feeds.values().map(|feed| feed.state.meter.counts());
+        counts.map(|counts| counts.sent - counts.taken - counts.dropped - counts.cancelled).sum()
+    }
+
+    /// Takes all that the node has emitted and throws it away. Returns how many packets that were.
+    pub(crate) fn drain(&mut self) -> usize {
+        self.outs.values_mut().map(|out| (out.drain)(&mut *out.rx)).sum()
+    }
+
+    pub(crate) fn settle(&mut self) {
         self.lane.look_at_clock();
         while self.lane.turn() == Progress::Stepped {
             self.lane.look_at_clock();

@@ -105,3 +105,9 @@ pub(crate) fn link_cross<T: Send + 'static>(
     let (tx, rx) = cross::<T>(state);
     (Box::new(tx), Box::new(rx))
 }
+
+/// Takes all that is queued at an `Rx<T>` and throws it away. Returns how many packets that were.
+pub(crate) fn drain<T: 'static>(rx: &mut dyn Any) -> usize {
+    let rx = rx.downcast_mut::<Rx<T>>().expect("the end of the port's own type");
+    std::iter::from_fn(|| rx.pop()).count()
+}

@@ -11,7 +11,7 @@ use std::sync::{
 };
 
 pub(crate) use cross::{CrossRx, CrossTx};
-pub(crate) use link::{Rx, Tx, link_cross, link_local};
+pub(crate) use link::{Rx, Tx, drain, link_cross, link_local};
 pub(crate) use local::Local;
 pub(crate) use wire::WireTable;
 
