@@ -209,7 +209,186 @@ fn check(alone: &Alone) -> Result<(), NotBenched> {
 }
 
 fn timed(clock: &Clock, work: impl FnOnce()) -> Nanos {
-    let began = clock.now();
+    let began = clock.now_ordered();
     work();
-    clock.now().since(began).unwrap_or(Nanos::ZERO)
+    clock.now_ordered().since(began).unwrap_or(Nanos::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Build, Ctx, Cx, Done, Flow, In, Kind, NoAssets, Node, NodeError, Ports, Source, Stamp, Transform, payload,
+    };
+
+    #[derive(Clone)]
+    struct Word(u64);
+    payload!(Word, "word");
+
+    /// What the nodes below do.
+    #[derive(Clone, Default, serde::Deserialize, schemars::JsonSchema)]
+    #[serde(default)]
+    struct Params {
+        /// The words of a source; the word at which another node fails.
+        words: u64,
+    }
+
+    struct Count(u64, Params);
+
+    impl Kind for Count {
+        const KIND: &'static str = "test/count";
+        const ABOUT: &'static str = "Gives words, 10 ms apart, and ends.";
+        type Params = Params;
+        fn new(params: &Params, _: &mut Build<'_>) -> Result<Self, BuildError> {
+            Ok(Count(0, params.clone()))
+        }
+        fn sample(given: Option<Params>, sample: &mut Sample<'_>) -> Result<Params, NoSample> {
+            sample.every(Nanos::from_millis(10));
+            Ok(given.unwrap_or(Params { words: 5 }))
+        }
+    }
+
+    impl Source for Count {
+        type Out = Word;
+        fn poll(&mut self, now: Stamp, cx: &mut Cx<'_, '_, Word>) -> Result<Flow, NodeError> {
+            if self.0 == self.1.words {
+                return Ok(Flow::Done);
+            }
+            self.0 += 1;
+            cx.emit_from(now, Word(self.0));
+            cx.wake_at(now + Nanos::from_millis(10));
+            Ok(Flow::Idle)
+        }
+    }
+
+    struct Fail(Params);
+
+    impl Kind for Fail {
+        const KIND: &'static str = "test/fail";
+        const ABOUT: &'static str = "Hands words on until one is too much for it.";
+        type Params = Params;
+        fn new(params: &Params, _: &mut Build<'_>) -> Result<Self, BuildError> {
+            Ok(Fail(params.clone()))
+        }
+        fn sample(given: Option<Params>, sample: &mut Sample<'_>) -> Result<Params, NoSample> {
+            sample.feed("in", Word(1));
+            sample.feed("in", Word(2));
+            Ok(given.unwrap_or_default())
+        }
+    }
+
+    impl Transform for Fail {
+        type In = Word;
+        type Out = Word;
+        fn process(&mut self, word: Word, cx: &mut Cx<'_, '_, Word>) -> Result<(), NodeError> {
+            if word.0 == self.0.words {
+                return Err(NodeError::new("too much"));
+            }
+            cx.emit(word);
+            Ok(())
+        }
+    }
+
+    /// Does not take what comes at its second port.
+    struct Deaf;
+
+    impl Kind for Deaf {
+        const KIND: &'static str = "test/deaf";
+        const ABOUT: &'static str = "Takes words at one of two ports.";
+        type Params = Params;
+        fn new(_: &Params, _: &mut Build<'_>) -> Result<Self, BuildError> {
+            Ok(Deaf)
+        }
+        fn sample(_: Option<Params>, sample: &mut Sample<'_>) -> Result<Params, NoSample> {
+            sample.feed("one", Word(1));
+            sample.feed("two", Word(2));
+            Ok(Params::default())
+        }
+    }
+
+    impl Node for Deaf {
+        type Ports = (In<Word>, In<Word>, Done);
+        fn ports(ports: &mut Ports<'_>) -> Self::Ports {
+            (ports.input("one", "Words."), ports.input("two", "Words."), ports.done())
+        }
+        fn step(&mut self, (one, _, done): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+            while let Some(taken) = one.take(ctx) {
+                done.mark(ctx, taken.cause, Nanos::ZERO);
+            }
+            Ok(Flow::Busy)
+        }
+    }
+
+    /// Declares nothing.
+    struct Mute;
+
+    impl Kind for Mute {
+        const KIND: &'static str = "test/mute";
+        const ABOUT: &'static str = "Hands words on.";
+        type Params = Params;
+        fn new(_: &Params, _: &mut Build<'_>) -> Result<Self, BuildError> {
+            Ok(Mute)
+        }
+    }
+
+    impl Transform for Mute {
+        type In = Word;
+        type Out = Word;
+        fn process(&mut self, word: Word, cx: &mut Cx<'_, '_, Word>) -> Result<(), NodeError> {
+            cx.emit(word);
+            Ok(())
+        }
+    }
+
+    fn bench(kind: &str) -> Result<Bench, NotBenched> {
+        let mut registry = Registry::new();
+        registry.source::<Count>().transform::<Fail>().transform::<Mute>().node::<Deaf>();
+        let place = Place { dir: PathBuf::new(), assets: Arc::new(NoAssets) };
+        Bench::new(&registry, kind, None, place, Clock::monotonic())
+    }
+
+    #[test]
+    fn a_source_that_ends_is_made_anew_and_goes_on() {
+        let mut count = bench("test/count").unwrap();
+        assert_eq!((count.steps(), count.every()), (1, Some(Nanos::from_millis(10))));
+        let took = count.run(1_003).unwrap();
+        assert!(took > Nanos::ZERO && took < Nanos::from_secs(5), "time is virtual to it: {took}");
+        // 200 lives of five words, and three more.
+        assert_eq!(count.alone.as_ref().unwrap().given(), 3);
+    }
+
+    #[test]
+    fn the_steps_of_a_sample_come_in_order_and_again_and_again() {
+        let mut whole = bench("test/fail").unwrap();
+        assert_eq!((whole.steps(), whole.every()), (2, None));
+        whole.run(201).unwrap();
+        assert_eq!((whole.next, whole.alone.as_ref().unwrap().given()), (1, 201));
+    }
+
+    #[test]
+    fn a_node_that_fails_or_does_not_take_its_sample_is_told() {
+        let mut registry = Registry::new();
+        registry.transform::<Fail>();
+        let graph = r#"(
+            nodes: { "a": (kind: "test/count"), "b": (kind: "test/fail", with: (words: 2)), "c": (kind: "test/deaf") },
+            edges: [(from: "a", to: "b"), (from: "b", to: "c.one"), (from: "a", to: "c.two")],
+        )"#;
+        let mut all = Registry::new();
+        all.source::<Count>().transform::<Fail>().node::<Deaf>();
+        let plan = crate::testing::plan(graph, &all);
+        let place = Place { dir: PathBuf::new(), assets: Arc::new(NoAssets) };
+        let with = Some(&plan.nodes[1].with);
+        let mut failing = Bench::new(&registry, "test/fail", with, place, Clock::monotonic()).unwrap();
+        assert_eq!(failing.run(2).unwrap_err().to_string(), "the node failed: too much");
+
+        let deaf = bench("test/deaf").unwrap().run(2).unwrap_err();
+        assert_eq!(deaf.to_string(), "the sample does not fit the node: the node leaves packets of it untaken");
+    }
+
+    #[test]
+    fn a_kind_without_a_sample_says_so() {
+        let told = |kind| bench(kind).err().unwrap();
+        assert!(matches!(told("test/mute"), NotBenched::NoSample(NoSample::Undeclared)));
+        assert_eq!(told("test/nothing").to_string(), "there is no kind `test/nothing`; `graphrun nodes` lists them");
+    }
 }

@@ -8,10 +8,10 @@ use std::{
 
 use crate::{
     diagnostic::Diagnostics,
-    edge::{EdgeState, drain, link_cross, link_local},
+    edge::{EdgeState, Ends, drain, link_cross, link_local},
     file::RawWith,
-    lane::Marks,
     payload::Payload,
+    record::Recorder,
 };
 
 /// The node kinds that a build knows.
@@ -91,12 +91,12 @@ pub struct PortSpec {
 pub(crate) struct Link {
     pub(crate) local: LinkLocal,
     pub(crate) cross: LinkCross,
-    /// Takes all that is queued at an `Rx<T>` and throws it away.
-    pub(crate) drain: fn(&mut dyn Any) -> usize,
+    /// Takes all that is queued at a `Local<T>` and throws it away. Returns how many packets that were.
+    pub(crate) drain: fn(&dyn Any) -> usize,
 }
 
-/// Makes an edge inside a lane: a `Tx<T>` and an `Rx<T>`.
-pub(crate) type LinkLocal = fn(Arc<EdgeState>, Rc<Marks>, usize, usize) -> (Box<dyn Any>, Box<dyn Any>);
+/// Makes an edge inside a lane: a `Local<T>`.
+pub(crate) type LinkLocal = fn(Arc<EdgeState>, Ends, Recorder) -> Rc<dyn Any>;
 /// Makes an edge between lanes: a `CrossTx<T>` and a `CrossRx<T>`.
 pub(crate) type LinkCross = fn(Arc<EdgeState>) -> (Box<dyn Any + Send>, Box<dyn Any + Send>);
 
@@ -140,9 +140,12 @@ pub enum Arity {
 }
 
 impl PortSpec {
-    /// Whether a packet here makes the node step, or there are none.
-    pub(crate) fn is_trigger(&self) -> bool {
-        !matches!(self.role, PortRole::Input { trigger: Trigger::Latch, .. })
+    /// What a packet here does; at an output, where there are none, nothing special.
+    pub(crate) fn trigger(&self) -> Trigger {
+        match self.role {
+            PortRole::Input { trigger, .. } => trigger,
+            PortRole::Output { .. } | PortRole::Done => Trigger::Trigger,
+        }
     }
 
     pub(crate) fn new<T: Payload>(name: &'static str, about: &'static str, role: PortRole) -> PortSpec {
