@@ -130,8 +130,8 @@ impl<T: Transform> Node for AsTransform<T> {
 
     #[inline]
     fn step(&mut self, (input, out): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        if let Some(taken) = input.take(ctx) {
-            self.0.process(taken.payload, &mut Cx { ctx, out })?;
+        if let Some((payload, _)) = input.take_payload(ctx) {
+            self.0.process(payload, &mut Cx { ctx, out })?;
         }
         Ok(Flow::Idle)
     }
@@ -151,9 +151,9 @@ impl<T: Sink> Node for AsSink<T> {
 
     #[inline]
     fn step(&mut self, (input, done): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        if let Some(taken) = input.take(ctx) {
-            self.0.consume(taken.payload, &mut SinkCx { ctx })?;
-            done.mark(ctx, taken.cause, Nanos::ZERO);
+        if let Some((payload, cause)) = input.take_payload(ctx) {
+            self.0.consume(payload, &mut SinkCx { ctx })?;
+            done.mark(ctx, cause, Nanos::ZERO);
         }
         Ok(Flow::Idle)
     }

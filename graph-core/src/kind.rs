@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     diagnostic::Diagnostics,
-    edge::{EdgeState, Ends, drain, link_cross, link_local},
+    edge::{EdgeState, Ends, LocalView, link_cross, link_local, local_view},
     file::RawWith,
     payload::Payload,
     record::Recorder,
@@ -91,8 +91,8 @@ pub struct PortSpec {
 pub(crate) struct Link {
     pub(crate) local: LinkLocal,
     pub(crate) cross: LinkCross,
-    /// Takes all that is queued at a `Local<T>` and throws it away. Returns how many packets that were.
-    pub(crate) drain: fn(&dyn Any) -> usize,
+    /// A `Local<T>` as one that is asked without its type.
+    pub(crate) view: fn(Rc<dyn Any>) -> Rc<dyn LocalView>,
 }
 
 /// Makes an edge inside a lane: a `Local<T>`.
@@ -157,7 +157,7 @@ impl PortSpec {
             shares: T::SHARE.is_some(),
             wire: false,
             role,
-            link: Link { local: link_local::<T>, cross: link_cross::<T>, drain: drain::<T> },
+            link: Link { local: link_local::<T>, cross: link_cross::<T>, view: local_view::<T> },
         }
     }
 }

@@ -37,7 +37,6 @@ impl<T: Payload> In<T> {
     }
 
     /// Takes the next packet, if there is one. Packets of cancelled turns and late ones are passed over.
-    #[inline]
     pub fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Taken<T>> {
         loop {
             let (packet, taken, state, recorder) = match self.0.as_ref()? {
@@ -52,6 +51,17 @@ impl<T: Payload> In<T> {
                 return Some(Taken { payload: packet.payload, cause, header: packet.header });
             }
         }
+    }
+
+    /// As [`In::take`], without the stamps it came with.
+    #[inline]
+    pub(crate) fn take_payload(&mut self, ctx: &mut Ctx<'_>) -> Option<(T, Cause)> {
+        if let Some(Rx::Local(edge)) = &self.0
+            && let Some(taken) = edge.take_plainly(ctx)
+        {
+            return Some(taken);
+        }
+        self.take(ctx).map(|taken| (taken.payload, taken.cause))
     }
 
     /// Whether a packet is queued.
@@ -209,7 +219,7 @@ fn push<T>(edge: &Tx<T>, ctx: &Ctx<'_>, header: Header, payload: T) {
         }
     };
     if overflow {
-        ctx.core.overflow();
+        ctx.core.overflow(ctx.node);
     }
 }
 
@@ -231,7 +241,7 @@ impl Done {
         ctx.core.run.turns.effect(cause.turn, now);
         if let Some(recorder) = &self.recorder {
             let header = Header { sent: now, ..self.emitter.header(cause, held) };
-            recorder.meter.sent();
+            recorder.meter.sent(1);
             if ctx.is_cancelled(cause.turn) {
                 recorder.meter.cancelled(Side::Consumer);
             } else {

@@ -44,11 +44,11 @@ use crate::{
     bell::{Bell, Waker},
     budget::Budget,
     check::{Plan, check},
-    edge::{EdgeState, Ends, Local, RxEnd, TxEnd},
+    edge::{EdgeState, Ends, Local, LocalView, RxEnd, TxEnd},
     error::BuildError,
     file::{Capacity, Files, OnError, QueueSpec, WarmUp, load},
     kind::{PortRole, PortSpec, Trigger},
-    lane::{Deck, Lane, LaneCore, Progress, Slot},
+    lane::{Deck, Lane, LaneCore, Place, Progress, Slot},
     measure::{EdgeMeter, EdgeSpec, PathMeter},
     node::{Node, Sink, Source, Transform},
     packet::{Cause, Header, Packet},
@@ -73,17 +73,20 @@ pub struct Alone {
     deck: Rc<Deck>,
     /// A `Local<T>` for each input, and its state.
     feeds: HashMap<&'static str, (Rc<dyn Any>, Arc<EdgeState>)>,
-    /// A `Local<T>` for each output, its state, and what empties it.
-    outs: HashMap<&'static str, Given>,
+    /// A `Local<T>` for each output.
+    outs: HashMap<&'static str, Rc<dyn Any>>,
+    /// All of these, whatever their types are.
+    queues: Queues,
     done: Arc<EdgeMeter>,
     events: Receiver<Event>,
     seq: u64,
 }
 
-struct Given {
-    edge: Rc<dyn Any>,
-    state: Arc<EdgeState>,
-    drain: fn(&dyn Any) -> usize,
+/// The edges of a node alone.
+#[derive(Default)]
+struct Queues {
+    inputs: Vec<Rc<dyn LocalView>>,
+    outputs: Vec<Rc<dyn LocalView>>,
 }
 
 /// What one turn of a node alone came to.
@@ -152,34 +155,37 @@ impl Alone {
         let (run, events) =
             RunCore::new(Clock::new_virtual(), Trails::new(0), vec![bell.clone()], WarmUp::None);
         let run = Arc::new(run);
-        let deck = Rc::new(Deck::new(1));
+        let deck = Rc::new(Deck::new(1, ports.len()));
         let (node, outside) = (0, 1);
         let waker = || Waker::new(bell.clone(), node);
         let queue = QueueSpec { capacity: Capacity::Packets(QUEUED), ..QueueSpec::default() };
-        let state = |trigger| {
-            Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), trigger, false))
-        };
-        let ends = |producer, consumer| Ends { deck: deck.clone(), producer, consumer };
+        let state =
+            |trigger| Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), trigger, false));
+        let ends = |number, producer, consumer| Ends { deck: deck.clone(), number, producer, consumer };
+        let inputs = ports.iter().filter(|port| matches!(port.role, PortRole::Input { .. })).count();
         let recorder = |meter| Recorder::new(meter, run.clone(), None, Vec::new());
         let done = meter();
         let mut wiring = Wiring { done: Some(recorder(done.clone())), ..Wiring::default() };
         let (mut feeds, mut outs) = (HashMap::new(), HashMap::new());
+        let mut queues = Queues::default();
         for port in ports.iter().filter(|port| !port.wire) {
             match port.role {
                 PortRole::Input { trigger, .. } => {
                     let state = state(trigger);
                     let recorder = recorder(state.meter.clone());
-                    let edge = (port.link.local)(state.clone(), ends(outside, node), recorder);
+                    let edge = (port.link.local)(state.clone(), ends(feeds.len(), outside, node), recorder);
                     wiring.rx.push((port.name, RxEnd::Local(edge.clone())));
+                    queues.inputs.push((port.link.view)(edge.clone()));
                     feeds.insert(port.name, (edge, state));
                 }
                 PortRole::Output { .. } => {
                     // Nobody steps for what comes out.
                     let state = state(Trigger::Latch);
                     let recorder = recorder(state.meter.clone());
-                    let edge = (port.link.local)(state.clone(), ends(node, outside), recorder);
+                    let edge = (port.link.local)(state, ends(inputs + outs.len(), node, outside), recorder);
                     wiring.tx.push((port.name, TxEnd::Local(edge.clone())));
-                    outs.insert(port.name, Given { edge, state, drain: port.link.drain });
+                    queues.outputs.push((port.link.view)(edge.clone()));
+                    outs.insert(port.name, edge);
                 }
                 PortRole::Done => {}
             }
@@ -188,13 +194,21 @@ impl Alone {
         let mut sleep = crate::wait::Sleep::default();
         let mut build = crate::Build { core: &core, node: 0, assets: &*assets, sleep: &mut sleep };
         let stepper = make(&mut wiring, &mut build)?;
-        let slot = Slot::new(stepper, wiring.inputs, wiring.outputs, wiring.wires, OnError::Fail);
+        let slot = Slot::new(
+            deck.place(node).clone(),
+            stepper,
+            wiring.inputs,
+            wiring.outputs,
+            wiring.wires,
+            OnError::Fail,
+        );
         let mut alone = Alone {
             lane: Lane::new(core, vec![slot], assets, sleep),
             run,
             deck,
             feeds,
             outs,
+            queues,
             done,
             events,
             seq: 0,
@@ -247,7 +261,7 @@ impl Alone {
     pub fn end(&mut self, port: &str) {
         let (_, state) = self.feeds.get(port).unwrap_or_else(|| panic!("the node has no input {port}"));
         state.close();
-        self.deck.place(0).ending.set(true);
+        self.deck.place(0).set(Place::ENDING, true);
         self.settle();
     }
 
@@ -285,7 +299,7 @@ impl Alone {
     /// Without such an output, and with another payload than the output gives.
     pub fn packets<T: Payload>(&mut self, port: &str) -> Vec<Packet<T>> {
         let out = self.outs.get(port).unwrap_or_else(|| panic!("the node has no output {port}"));
-        let Some(edge) = out.edge.downcast_ref::<Local<T>>() else {
+        let Some(edge) = out.downcast_ref::<Local<T>>() else {
             panic!("the output {port} does not give {}", type_name::<T>());
         };
         let packets = std::iter::from_fn(|| edge.pop()).collect();
@@ -357,21 +371,19 @@ impl Alone {
         }
     }
 
-    /// Packets that the node has given so far, effects among them.
-    pub(crate) fn given(&self) -> u64 {
-        let outs = self.outs.values().map(|out| out.state.meter.counts().sent);
-        outs.sum::<u64>() + self.done.counts().sent
+    /// Packets that the node has emitted and nobody has taken.
+    pub(crate) fn emitted(&self) -> usize {
+        self.queues.outputs.iter().map(|edge| edge.queued()).sum()
     }
 
     /// Packets that were fed and that the node has not taken.
-    pub(crate) fn untaken(&self) -> u64 {
-        let counts = self.feeds.values().map(|(_, state)| state.meter.counts());
-        counts.map(|counts| counts.sent - counts.taken - counts.dropped - counts.cancelled).sum()
+    pub(crate) fn untaken(&self) -> usize {
+        self.queues.inputs.iter().map(|edge| edge.queued()).sum()
     }
 
     /// Takes all that the node has emitted and throws it away. Returns how many packets that were.
     pub(crate) fn drain(&self) -> usize {
-        self.outs.values().map(|out| (out.drain)(&*out.edge)).sum()
+        self.queues.outputs.iter().map(|edge| edge.drain()).sum()
     }
 
     pub(crate) fn settle(&mut self) {

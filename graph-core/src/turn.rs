@@ -27,6 +27,11 @@ impl Turn {
         Some(round * SLOTS as u64 + u64::from(self.slot) + 1)
     }
 
+    #[inline]
+    pub(crate) fn is_some(self) -> bool {
+        self.generation != 0
+    }
+
     pub(crate) fn from_bits(bits: u64) -> Turn {
         Turn { slot: bits as u32, generation: (bits >> 32) as u32 }
     }

@@ -44,7 +44,7 @@ impl WireOut {
     pub fn emit(&mut self, ctx: &mut Ctx<'_>, cause: Cause, held: Nanos, key: u64) {
         if let Some(edge) = &self.edge {
             let header = Header { sent: ctx.clock().now(), ..self.emitter.header(cause, held) };
-            edge.meter.sent();
+            edge.meter.sent(1);
             if edge.table.leave(key, &header) {
                 edge.meter.lost(Side::Producer, 1);
             }

@@ -178,7 +178,12 @@ pub enum Against {
 
 impl Report {
     /// Judges the benchmarks of graphs. `criterion` is `None` where its folder is not there.
-    pub fn new(folder: &Path, criterion: Option<&Criterion>, graphs: &[GraphSpec], machine: Machine) -> Report {
+    pub fn new(
+        folder: &Path,
+        criterion: Option<&Criterion>,
+        graphs: &[GraphSpec],
+        machine: Machine,
+    ) -> Report {
         let graphs = graphs.iter().map(|graph| GraphBenches {
             graph: graph.name.clone(),
             class: graph.class.clone(),

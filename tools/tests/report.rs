@@ -68,7 +68,8 @@ impl Folder {
 
     fn json(&self, file: &str) -> (Value, i32) {
         let output = self.report(&[file, "--format", "json"]);
-        let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        let json =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
         (json, output.status.code().unwrap())
     }
 }

@@ -94,8 +94,25 @@ pub(crate) fn link_cross<T: Send + 'static>(
     (Box::new(tx), Box::new(rx))
 }
 
-/// Takes all that is queued at a `Local<T>` and throws it away. Returns how many packets that were.
-pub(crate) fn drain<T: 'static>(edge: &dyn Any) -> usize {
-    let edge = edge.downcast_ref::<Local<T>>().expect(SAME_TYPE);
-    std::iter::from_fn(|| edge.pop()).count()
+/// An edge inside a lane, to one who does not know its type.
+pub(crate) trait LocalView {
+    /// How many packets are queued.
+    fn queued(&self) -> usize;
+    /// Takes them all and throws them away. Returns how many they were.
+    fn drain(&self) -> usize;
+}
+
+impl<T> LocalView for Local<T> {
+    fn queued(&self) -> usize {
+        self.len()
+    }
+
+    fn drain(&self) -> usize {
+        std::iter::from_fn(|| self.pop()).count()
+    }
+}
+
+/// A `Local<T>` as one that is asked without its type.
+pub(crate) fn local_view<T: 'static>(edge: Rc<dyn Any>) -> Rc<dyn LocalView> {
+    edge.downcast::<Local<T>>().expect(SAME_TYPE)
 }

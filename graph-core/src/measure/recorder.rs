@@ -106,6 +106,20 @@ impl Recorder {
         }
     }
 
+    /// Whether a packet is recorded by latency and age alone, and ranks by latency.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.more && self.causes.is_none() && self.worst_by == Measure::Latency
+    }
+
+    /// Records packets by latency and age.
+    pub(crate) fn record_plainly(&self, times: impl Iterator<Item = [u64; 2]> + Clone) {
+        for (place, measure) in [Measure::Latency, Measure::Age].into_iter().enumerate() {
+            if let Some(series) = &self.series[measure as usize] {
+                times.clone().for_each(|times| series.record(times[place]));
+            }
+        }
+    }
+
     #[inline(always)]
     fn put(&self, measure: Measure, value: Option<Nanos>) {
         match (value, &self.series[measure as usize]) {

@@ -77,7 +77,9 @@ fn unknown(registry: &Registry, target: &str) -> u8 {
         None => {
             let near = near_miss(target, registry.names());
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            fail(&format_args!("`{target}` is no kind and no graph file{near}; `graphrun nodes` lists the kinds"))
+            fail(&format_args!(
+                "`{target}` is no kind and no graph file{near}; `graphrun nodes` lists the kinds"
+            ))
         }
     };
     exit::USAGE

@@ -138,7 +138,13 @@ mod tests {
 
     fn benched(node: &str, figures: Result<Figures, NotBenched>) -> Benched {
         let every = Some(Nanos::from_millis(10));
-        Benched { node: Some(node.to_owned()), kind: "test/kind".to_owned(), figures, every, limits: Vec::new() }
+        Benched {
+            node: Some(node.to_owned()),
+            kind: "test/kind".to_owned(),
+            figures,
+            every,
+            limits: Vec::new(),
+        }
     }
 
     fn voice() -> Vec<Benched> {

@@ -83,8 +83,7 @@ fn bench(rows: &mut Vec<Row>, judged: &Judged) {
             cells.extend(compared.each_mut().map(std::mem::take));
             let tone = judgement.category().map(category_tone).unwrap_or_default();
             cells.push(judgement.margin.map_or_else(absent, |margin| Cell::new(margin.to_string(), tone)));
-            cells
-                .push(judgement.category().map_or_else(absent, |category| Cell::new(category.name(), tone)));
+            cells.push(judgement.category().map_or_else(absent, |category| Cell::new(category.name(), tone)));
             cells.push(verdict(judgement.verdict));
             rows.push(Row::Cells(cells));
             // What is missing is said once, below.
