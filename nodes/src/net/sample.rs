@@ -16,10 +16,13 @@ use crate::{
 
 /// A peer that sends 10 ms of sound at 48 kHz a step. Returns the address that it sends to.
 pub(super) fn sender(sample: &mut Sample<'_>) -> Result<String, NoSample> {
-    let to = UdpSocket::bind("127.0.0.1:0")?.local_addr()?.to_string();
+    // A port that is free; held until the sender has another one.
+    let free = UdpSocket::bind("127.0.0.1:0")?;
+    let to = free.local_addr()?.to_string();
     let (frame, rate) = (Nanos::from_millis(10), Rate::HZ_48000);
     let mut packets = Packetizer::new(frame, rate, PayloadType::DYNAMIC, Some(Ssrc(7)))?;
     let mut socket = Sending::connect(&to)?;
+    drop(free);
     let sound = tone(rate, ten_millis(rate)).samples;
     sample.outside(move || socket.send(packets.packet(&sound).1).map(drop));
     sample.every(frame);
