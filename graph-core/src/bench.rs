@@ -195,7 +195,11 @@ impl Bench {
     fn renew(&mut self) -> Result<(), NotBenched> {
         // The old one first: it holds files and sockets that the new one wants.
         self.alone = None;
-        self.alone = Some((self.make)().map_err(NotBenched::NotMade)?);
+        let alone = self.alone.insert((self.make)().map_err(NotBenched::NotMade)?);
+        // A source's first step is one of those that are measured.
+        if !self.script.steps.is_empty() {
+            alone.settle();
+        }
         self.lived = 0;
         Ok(())
     }
@@ -261,6 +265,30 @@ mod tests {
             cx.emit_from(now, Word(self.0));
             cx.wake_at(now + Nanos::from_millis(10));
             Ok(Flow::Idle)
+        }
+    }
+
+    /// Gives five words as fast as they are taken, and ends.
+    struct Burst(u64);
+
+    impl Kind for Burst {
+        const KIND: &'static str = "test/burst";
+        const ABOUT: &'static str = "Gives words at once, and ends.";
+        type Params = Params;
+        fn new(_: &Params, _: &mut Build<'_>) -> Result<Self, BuildError> {
+            Ok(Burst(0))
+        }
+        fn sample(given: Option<Params>, _: &mut Sample<'_>) -> Result<Params, NoSample> {
+            Ok(given.unwrap_or_default())
+        }
+    }
+
+    impl Source for Burst {
+        type Out = Word;
+        fn poll(&mut self, now: Stamp, cx: &mut Cx<'_, '_, Word>) -> Result<Flow, NodeError> {
+            self.0 += 1;
+            cx.emit_from(now, Word(self.0));
+            Ok(if self.0 < 5 { Flow::Again } else { Flow::Done })
         }
     }
 
@@ -345,7 +373,7 @@ mod tests {
 
     fn bench(kind: &str) -> Result<Bench, NotBenched> {
         let mut registry = Registry::new();
-        registry.source::<Count>().transform::<Fail>().transform::<Mute>().node::<Deaf>();
+        registry.source::<Count>().source::<Burst>().transform::<Fail>().transform::<Mute>().node::<Deaf>();
         let place = Place { dir: PathBuf::new(), assets: Arc::new(NoAssets) };
         Bench::new(&registry, kind, None, place, Clock::monotonic())
     }
@@ -357,6 +385,15 @@ mod tests {
         let took = count.run(1_003).unwrap();
         assert!(took > Nanos::ZERO && took < Nanos::from_secs(5), "time is virtual to it: {took}");
         assert_eq!(count.lived, 3, "after 200 lives of five words");
+    }
+
+    #[test]
+    fn every_packet_of_a_source_that_waits_for_nothing_is_measured() {
+        let mut burst = bench("test/burst").unwrap();
+        for lived in [1, 2, 3, 4] {
+            assert!(burst.run(1).unwrap() > Nanos::ZERO);
+            assert_eq!(burst.lived, lived);
+        }
     }
 
     #[test]

@@ -139,10 +139,14 @@ pub fn node<N: Node>(params: N::Params) -> Result<Alone, BuildError> {
 pub fn node_with<N: Node>(params: N::Params, assets: Arc<dyn Assets>) -> Result<Alone, BuildError> {
     let mut ports = Vec::new();
     N::ports(&mut Ports { mode: Mode::Describe(&mut ports) });
-    Alone::new(&ports, assets, |wiring, build| crate::adapt::make::<N>(Arc::new(params), wiring, build))
+    let mut alone =
+        Alone::new(&ports, assets, |wiring, build| crate::adapt::make::<N>(Arc::new(params), wiring, build))?;
+    alone.settle();
+    Ok(alone)
 }
 
 impl Alone {
+    /// The node has not stepped yet.
     pub(crate) fn new(
         ports: &[PortSpec],
         assets: Arc<dyn Assets>,
@@ -202,7 +206,7 @@ impl Alone {
             wiring.wires,
             OnError::Fail,
         );
-        let mut alone = Alone {
+        Ok(Alone {
             lane: Lane::new(core, vec![slot], assets, sleep),
             run,
             deck,
@@ -212,9 +216,7 @@ impl Alone {
             done,
             events,
             seq: 0,
-        };
-        alone.settle();
-        Ok(alone)
+        })
     }
 
     /// Gives the node a packet that came to exist now.

@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn kinds_without_a_graph_have_no_share() {
         let look = Look { width: 80, colour: false, unicode: false };
-        let alone = vec![Benched { node: None, ..benched("", Ok(figures(3.14))) }];
+        let alone = vec![Benched { node: None, ..benched("", Ok(figures(3.1))) }];
         let text = bench(None, &Machine::default(), &alone, &look);
         assert!(!text.contains("share"), "{text}");
         assert!(text.contains("test/kind"), "{text}");
