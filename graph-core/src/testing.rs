@@ -44,7 +44,7 @@ use crate::{
     bell::{Bell, Waker},
     budget::Budget,
     check::{Plan, check},
-    edge::{EdgeState, Ends, Local, LocalView, RxEnd, TxEnd},
+    edge::{EdgeState, Ends, Join, Local, LocalView, RxEnd, TxEnd},
     error::BuildError,
     file::{Capacity, Files, OnError, QueueSpec, WarmUp, load},
     kind::{PortRole, PortSpec, Trigger},
@@ -163,8 +163,11 @@ impl Alone {
         let (node, outside) = (0, 1);
         let waker = || Waker::new(bell.clone(), node);
         let queue = QueueSpec { capacity: Capacity::Packets(QUEUED), ..QueueSpec::default() };
-        let state =
-            |trigger| Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), trigger, false));
+        let state = |trigger| {
+            let join =
+                Join { meter: meter(), producer: waker(), consumer: waker(), trigger, feedback: false };
+            Arc::new(EdgeState::new(join, queue, run.clone()))
+        };
         let ends = |number, producer, consumer| Ends { deck: deck.clone(), number, producer, consumer };
         let inputs = ports.iter().filter(|port| matches!(port.role, PortRole::Input { .. })).count();
         let recorder = |meter| Recorder::new(meter, run.clone(), None, Vec::new());
