@@ -549,10 +549,9 @@ impl Lane {
     #[inline(always)]
     fn step(&mut self, node: usize) {
         let seat = &mut self.seats[node];
-        if !seat.place.is_clear() {
+        if !seat.place.is_clear() || seat.place.has_unsent() {
             return self.step_with_care(node);
         }
-        seat.place.begin_step();
         self.stepping = node;
         self.core.taken.set(0);
         let result = seat.stepper.step(&mut Ctx::new(&self.core, node, self.now));
@@ -595,7 +594,10 @@ impl Lane {
         call: impl FnOnce(&mut dyn Stepper, &mut Ctx<'_>) -> Result<Flow, NodeError>,
     ) {
         let slot = &mut self.slots[node];
-        slot.place.begin_step();
+        if slot.place.has_unsent() {
+            // The end of the step before is known, and will not be any more after this one.
+            slot.outputs.iter().for_each(|output| output.stamp_unsent());
+        }
         slot.place.set(Place::DEAF, slot.state != State::Running);
         self.stepping = node;
         self.core.taken.set(0);
