@@ -81,6 +81,8 @@ pub(crate) struct LaneCore {
     alarms: Vec<Cell<Stamp>>,
     /// The earliest of them.
     next_alarm: Cell<Stamp>,
+    /// The node whose modelled work occupies the lane, and until when. Only simulations look at it.
+    pub(crate) occupied: Cell<Option<(usize, Stamp)>>,
 }
 
 impl LaneCore {
@@ -98,6 +100,7 @@ impl LaneCore {
             alarms: names.iter().map(|_| Cell::new(Stamp::MAX)).collect(),
             names,
             next_alarm: Cell::new(Stamp::MAX),
+            occupied: Cell::new(None),
         }
     }
 
@@ -374,6 +377,21 @@ impl Lane {
         Progress::Stepped
     }
 
+    /// As [`Lane::turn`] under virtual time, where work is modelled: the lane does nothing while it is occupied, and then
+    /// steps the node that occupied it, whose output is made and waits for no room.
+    pub(crate) fn modelled_turn(&mut self) -> Progress {
+        let Some((node, until)) = self.core.occupied.get() else { return self.turn() };
+        if self.now < until {
+            return Progress::Idle(until);
+        }
+        self.core.occupied.set(None);
+        match self.slots[node].state {
+            State::Running => self.step_now(node),
+            _ => self.finish_now(node),
+        }
+        Progress::Stepped
+    }
+
     fn run(&mut self, node: usize) {
         self.core.marks.unmark(node);
         let slot = &mut self.slots[node];
@@ -392,10 +410,14 @@ impl Lane {
     }
 
     fn step(&mut self, node: usize) {
-        let slot = &mut self.slots[node];
-        if !slot.has_room(self.now) {
-            return;
+        if self.slots[node].has_room(self.now) {
+            self.step_now(node);
         }
+    }
+
+    #[inline]
+    fn step_now(&mut self, node: usize) {
+        let slot = &mut self.slots[node];
         let mut ctx = Ctx::new(&self.core, node, self.now);
         let result = guarded(&mut ctx, |ctx| slot.stepper.step(ctx));
         self.now = self.core.clock.now();
@@ -429,9 +451,13 @@ impl Lane {
     fn finish(&mut self, node: usize) {
         let slot = &mut self.slots[node];
         slot.state = State::Finishing;
-        if !slot.has_room(self.now) {
-            return;
+        if slot.has_room(self.now) {
+            self.finish_now(node);
         }
+    }
+
+    fn finish_now(&mut self, node: usize) {
+        let slot = &mut self.slots[node];
         let mut ctx = Ctx::new(&self.core, node, self.now);
         let result = guarded(&mut ctx, |ctx| slot.stepper.finish(ctx));
         self.now = self.core.clock.now();

@@ -19,6 +19,7 @@ mod inlet;
 pub mod kind;
 mod lane;
 pub mod measure;
+pub mod model;
 mod node;
 mod packet;
 pub mod payload;

@@ -8,7 +8,7 @@ mod simulate;
 mod threads;
 mod wishes;
 
-pub(crate) use self::core::RunCore;
+pub(crate) use self::{core::RunCore, prepare::prepare_models};
 pub use self::{
     core::{Event, Stopper},
     outcome::{Cancelled, Failure, Interactions, Note, Outcome},

@@ -66,7 +66,7 @@ fn turn(lanes: &mut [Lane]) -> Option<Stamp> {
         let mut next = Stamp::MAX;
         for lane in lanes.iter_mut() {
             lane.look_at_clock();
-            match lane.turn() {
+            match lane.modelled_turn() {
                 Progress::Stepped => stepped = true,
                 Progress::Idle(until) => next = next.min(until),
                 Progress::Ended => continue,
