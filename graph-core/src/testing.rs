@@ -383,6 +383,22 @@ pub fn simulate(text: &str, registry: &Registry) -> Simulated {
     }
 }
 
+/// Runs the graph that `text` states under virtual time for `time`, its nodes being the models that `costs` states as a
+/// costs file does.
+///
+/// # Panics
+/// With all that is wrong with the graph or the costs.
+pub fn simulate_models(text: &str, registry: &Registry, costs: &str, seed: u64, time: Nanos) -> Simulated {
+    let plan = plan(text, registry);
+    let prepared = costs_of(&Source::new("costs.ron", costs))
+        .and_then(|costs| crate::model::prepare(&plan, registry, &costs, seed))
+        .unwrap_or_else(|wrong| panic!("{wrong}\n{costs}"));
+    match prepared.simulate(time) {
+        Ok(outcome) => Simulated { plan, outcome },
+        Err(error) => panic!("{error}"),
+    }
+}
+
 /// A file system with the text under every name.
 struct OneFile<'a>(&'a str);
 

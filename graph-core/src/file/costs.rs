@@ -26,17 +26,20 @@ pub fn costs(path: &Path) -> Result<Costs, Diagnostics> {
     };
     let bytes = Disk.read(path).map_err(|error| unreadable(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
-    if text.trim_start().starts_with('{') {
-        return Costs::from_report(&text).map_err(|error| {
-            let message = format!("{}: {error}", path.display());
+    costs_of(&Source::new(path, text))
+}
+
+/// As [`costs`], of a text that is read already.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn costs_of(source: &Arc<Source>) -> Result<Costs, Diagnostics> {
+    if source.text().trim_start().starts_with('{') {
+        return Costs::from_report(source.text()).map_err(|error| {
+            let message = format!("{}: {error}", source.path().display());
             Diagnostics::from(Diagnostic::new(&codes::WRONG_SHAPE, message))
         });
     }
-    parse(&Source::new(path, text))
-}
-
-/// Reads a costs file.
-fn parse(source: &Arc<Source>) -> Result<Costs, Diagnostics> {
     let mut reader = Reader::default();
     let costs = reader.keep(Item::whole(source)).map(|item| reader.costs(item));
     match costs {
@@ -292,7 +295,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Costs, Diagnostics> {
-        parse(&Source::new("costs.ron", text))
+        costs_of(&Source::new("costs.ron", text))
     }
 
     fn time(text: &str) -> Result<Distribution, String> {

@@ -17,7 +17,7 @@ mod syntax;
 pub mod units;
 
 pub(crate) use costs::RawCost;
-pub use costs::costs;
+pub use costs::{costs, costs_of};
 pub use load::{Disk, Files, load};
 pub use params::params;
 pub use spec::{
