@@ -9,6 +9,7 @@ pub mod explain;
 pub mod new;
 pub mod nodes;
 pub mod run;
+mod simulate;
 
 use std::{
     fmt::Display,

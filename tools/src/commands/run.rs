@@ -15,11 +15,11 @@ use graph_core::{
     AssetRef, Assets, BuildError, Clock, Registry,
     budget::Bench,
     diagnostic::Severity,
-    report::{Machine, Report, Run},
+    report::{Machine, Report, Run, Simulation},
     run::{Outcome, Running, Stopper, prepare},
 };
 
-use super::{fail, print};
+use super::{fail, print, simulate};
 use crate::{
     assets::{self, Progress, Store},
     cli::{Format, RunArgs},
@@ -35,7 +35,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Checks a graph, fetches what it needs, runs it and judges its budgets.
 pub fn run(args: &RunArgs) -> u8 {
     let registry = graph_nodes::registry();
-    let graph = match graph::load(&args.graph, &registry, args.report.format) {
+    let mut graph = match graph::load(&args.graph, &registry, args.report.format) {
         Ok(graph) => graph,
         Err(status) => return status,
     };
@@ -43,17 +43,19 @@ pub fn run(args: &RunArgs) -> u8 {
     if graph.diagnostics.count(Severity::Warning) > 0 {
         terminal::say(&graph.diagnostics.render(usize::from(terminal::stderr().width)));
     }
+    if args.simulation.is_virtual || args.simulation.costs_template {
+        return simulate::run(args, &graph, &registry);
+    }
+    if args.measure_all {
+        graph.plan.edges.iter_mut().for_each(|edge| edge.measure_all = true);
+    }
     if let Err(error) = fetch(&graph, &registry) {
         fail(&error);
         return exit::NODE_FAILED;
     }
-    let output = match args.report.output.as_deref().map(|path| (path, File::create(path))) {
-        None => None,
-        Some((path, Ok(file))) => Some((path, file)),
-        Some((path, Err(error))) => {
-            fail(&format_args!("cannot write {}: {error}; name another file for --output", path.display()));
-            return exit::USAGE;
-        }
+    let output = match output(args) {
+        Ok(output) => output,
+        Err(status) => return status,
     };
     let machine = Machine::read();
     let base = args.graph.file.parent().map(Path::to_owned).unwrap_or_default();
@@ -74,9 +76,19 @@ pub fn run(args: &RunArgs) -> u8 {
         }
     };
     let outcome = watch(&graph, args, running);
-    let report = report(&graph, &outcome, machine, interrupted.load(Ordering::Relaxed));
+    let interrupted = interrupted.load(Ordering::Relaxed);
+    let report = report(&graph, &outcome, Circumstances { machine, interrupted, simulation: None });
     let written = write(&report, args.report.format, output);
     exit::combine([report.exit_code(), written])
+}
+
+/// The file for the result, made before the run so that a wrong name is told at once; the error is the exit status.
+pub(super) fn output(args: &RunArgs) -> Result<Option<(&Path, File)>, u8> {
+    let Some(path) = args.report.output.as_deref() else { return Ok(None) };
+    File::create(path).map(|file| Some((path, file))).map_err(|error| {
+        fail(&format_args!("cannot write {}: {error}; name another file for --output", path.display()));
+        exit::USAGE
+    })
 }
 
 /// Fetches the assets that the graph's nodes name.
@@ -148,7 +160,15 @@ fn watch(graph: &Graph, args: &RunArgs, running: Running) -> Outcome {
     running.wait()
 }
 
-fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool) -> Report {
+/// What a report tells of a run beside what was measured.
+pub(super) struct Circumstances {
+    pub(super) machine: Machine,
+    pub(super) interrupted: bool,
+    pub(super) simulation: Option<Simulation>,
+}
+
+pub(super) fn report(graph: &Graph, outcome: &Outcome, circumstances: Circumstances) -> Report {
+    let Circumstances { machine, interrupted, simulation } = circumstances;
     let benches: Vec<Bench> = graph
         .spec
         .benches
@@ -167,6 +187,7 @@ fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool)
         elapsed: outcome.elapsed,
         interactions: outcome.interactions.clone(),
         interrupted,
+        simulation,
         notes: outcome.notes.iter().cloned().map(Into::into).collect(),
         failures: outcome.failures.clone(),
     }
@@ -176,7 +197,7 @@ fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool)
 /// Writes the report to the file that was made for it, or to stdout.
 ///
 /// A report that cannot be written is a failure of the run, not of a budget.
-fn write(report: &Report, format: Format, output: Option<(&Path, File)>) -> u8 {
+pub(super) fn write(report: &Report, format: Format, output: Option<(&Path, File)>) -> u8 {
     let to_file = output.is_some();
     let text = match format {
         Format::Json => graph::json(report),

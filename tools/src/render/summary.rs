@@ -2,7 +2,7 @@
 
 use graph_core::{
     budget::{Margin, Verdict, exit},
-    report::{EdgeReport, NoteValue, Report},
+    report::{EdgeReport, NoteValue, Report, Simulation},
 };
 
 use super::{
@@ -25,7 +25,8 @@ pub(super) fn head(report: &Report, look: &Look) -> Vec<String> {
     ];
     let machine = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let turns = &report.interactions;
-    let mut ran = format!("{} ran {}", report.graph, report.elapsed);
+    let what = if report.simulation.is_some() { "simulated: virtual time" } else { "ran" };
+    let mut ran = format!("{} {what} {}", report.graph, report.elapsed);
     if turns.begun > 0 {
         ran += &format!(": {}, {} answered", plural(turns.begun, "turn"), turns.answered);
     }
@@ -34,12 +35,20 @@ pub(super) fn head(report: &Report, look: &Look) -> Vec<String> {
         ran += &format!(", {} cancelled (silent after {slowest} at most)", turns.cancelled.len());
     }
     let mut lines = vec![look.paint(&look.cut(&ran, look.width), Tone::Strong)];
-    let on = match &report.class {
-        Some(class) => format!("on {machine}; limits and references are for class {class}"),
+    let on = match &report.simulation {
+        Some(simulation) => simulated(simulation),
         None => format!("on {machine}"),
+    };
+    let on = match &report.class {
+        Some(class) => format!("{on}; limits and references are for class {class}"),
+        None => on,
     };
     lines.extend(look.wrap("", &on).iter().map(|line| look.paint(line, Tone::Faint)));
     lines
+}
+
+fn simulated(Simulation { seed, costs }: &Simulation) -> String {
+    format!("with models of its nodes, nothing measured: costs from {}; seed {seed}", costs.join(", "))
 }
 
 /// Edges on which packets did not arrive, or producers had to wait.
@@ -121,6 +130,7 @@ pub(super) fn last(report: &Report, names: &Names, look: &Look) -> Vec<String> {
         Verdict::Fail => "FAIL".to_owned(),
         other => other.name().to_owned(),
     };
+    let word = if report.simulation.is_some() { format!("{word} (simulated)") } else { word };
     let mut parts = vec![tally(report)];
     parts.extend(smallest(report, names).map(|(name, margin)| format!("smallest margin {margin} ({name})")));
     let code = report.exit_code();
