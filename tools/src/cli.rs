@@ -86,7 +86,7 @@ pub struct RunArgs {
 #[group(skip)]
 pub struct SimulationArgs {
     /// Simulate the graph with models of its nodes, faster than real time; --for is virtual time then, 60 s unless given
-    #[arg(long = "virtual", group = "virtual_time", conflicts_with_all = ["turns", "measure_all"])]
+    #[arg(long = "virtual", group = "virtual_time", conflicts_with = "turns")]
     pub is_virtual: bool,
     /// What nodes cost: a costs file, or the JSON report of a run with --measure-all; may be given several times, the last
     /// one wins
@@ -101,7 +101,7 @@ pub struct SimulationArgs {
     pub seed: u64,
     /// Write a costs file for the graph to stdout, with what --costs and --cost state and "?" where something is to be
     /// filled in
-    #[arg(long, group = "virtual_time", conflicts_with_all = ["turns", "measure_all"])]
+    #[arg(long, group = "virtual_time", conflicts_with = "turns")]
     pub costs_template: bool,
 }
 

@@ -43,11 +43,11 @@ pub fn run(args: &RunArgs) -> u8 {
     if graph.diagnostics.count(Severity::Warning) > 0 {
         terminal::say(&graph.diagnostics.render(usize::from(terminal::stderr().width)));
     }
-    if args.simulation.is_virtual || args.simulation.costs_template {
-        return simulate::run(args, &graph, &registry);
-    }
     if args.measure_all {
         graph.plan.edges.iter_mut().for_each(|edge| edge.measure_all = true);
+    }
+    if args.simulation.is_virtual || args.simulation.costs_template {
+        return simulate::run(args, &graph, &registry);
     }
     if let Err(error) = fetch(&graph, &registry) {
         fail(&error);
