@@ -155,6 +155,7 @@ fn chain(lane_of_middle: &str) -> String {
             edges: [
                 (from: "every", to: "thrice", queue: (capacity: 64), measure: all),
                 (from: "thrice", to: "tell", queue: (capacity: 64), measure: all),
+                (from: "tell.done", measure: all),
             ],
             paths: [(name: "all", from: "every", to: "tell.done")],
         )"#
@@ -394,7 +395,7 @@ fn a_run_of_models_taken_from_a_report_is_like_the_run_that_was_reported() {
 }
 
 /// A random costs file and lanes for the chain.
-fn cases() -> impl Strategy<Value = (String, String, u64)> {
+fn cases() -> impl Strategy<Value = (String, String, bool, u64)> {
     let time = prop_oneof![
         (0..5_000_u64).prop_map(|us| format!("\"{us} us\"")),
         (1..5_000_u64).prop_map(|us| format!("exponential(mean: \"{us} us\")")),
@@ -424,7 +425,7 @@ fn cases() -> impl Strategy<Value = (String, String, u64)> {
                 times[4]
             );
             let graph = chain(if shared { "a" } else { "b" });
-            (graph.replace("capacity: 64", &format!("{bound}, full: {queue}")), costs, seed)
+            (graph.replace("capacity: 64", &format!("{bound}, full: {queue}")), costs, quarters > 4, seed)
         },
     )
 }
@@ -433,7 +434,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn ages_are_the_sums_of_latencies_and_no_stamp_is_out_of_order((graph, costs, seed) in cases()) {
+    fn ages_are_the_sums_of_latencies_and_no_stamp_is_out_of_order((graph, costs, many, seed) in cases()) {
         let run = simulate_models(&graph, &registry(), &costs, seed, HOUR);
         prop_assert!(run.outcome.failures.is_empty(), "{:?}", run.outcome.failures);
         for (edge, meter) in run.plan.edges.iter().zip(&run.outcome.edges) {
@@ -449,10 +450,13 @@ proptest! {
             prop_assert!(lineage.hops.iter().all(|hop| hop.work().is_some() && hop.wait().is_some()));
         }
         // At the end of a path from a source, the age is the path's latency: of each packet, so of the largest and
-        // the mean.
+        // the mean. Of several packets of one cause the path has the first.
         let (whole, age) = (path.snapshot(Measure::Latency), run.edge("tell.done").snapshot(Measure::Age));
         let (whole, age) = (whole.expect("measured"), age.expect("measured"));
-        prop_assert_eq!(whole.stat(Stat::Max), age.stat(Stat::Max));
-        prop_assert_eq!(whole.stat(Stat::Mean), age.stat(Stat::Mean));
+        prop_assert!(whole.stat(Stat::Max) <= age.stat(Stat::Max));
+        if !many {
+            prop_assert_eq!(whole.stat(Stat::Max), age.stat(Stat::Max));
+            prop_assert_eq!(whole.stat(Stat::Mean), age.stat(Stat::Mean));
+        }
     }
 }

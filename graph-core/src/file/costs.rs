@@ -315,8 +315,8 @@ mod tests {
             ("exponential(mean: \"5 ms\")", "exponential(mean: \"5 ms\")"),
             ("pareto(least: \"1 ms\", shape: 2)", "pareto(least: \"1 ms\", shape: 2.0)"),
             (
-                "quantiles(p50: \"2 ms\", p99: \"4 ms\", max: \"5 ms\", mean: \"2 ms\")",
-                "quantiles(min: \"40 us\", p50: \"2 ms\", p99: \"4 ms\", max: \"5 ms\")",
+                "quantiles(p50: \"2 ms\", p99: \"4 ms\", max: \"5 ms\", mean: \"2.2 ms\")",
+                "quantiles(min: \"740 us\", p50: \"2 ms\", p99: \"4 ms\", max: \"5 ms\")",
             ),
         ] {
             let read = time(text).unwrap_or_else(|error| panic!("{error}"));

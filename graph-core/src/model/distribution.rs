@@ -75,7 +75,7 @@ impl Quantiles {
             Some(mean) => {
                 let above: f64 = points.windows(2).map(|pair| area(pair[0], pair[1])).sum();
                 let least = 2.0 * (mean.0 as f64 - above) / share - first.0 as f64;
-                Nanos((least.max(0.0) as u64).min(first.0))
+                Nanos((least.round() as u64).min(first.0))
             }
         };
         points.insert(0, (0.0, least));
