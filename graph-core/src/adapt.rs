@@ -110,6 +110,22 @@ impl<T: Source> Node for AsSource<T> {
 /// The most outputs that a transform's step is expected to emit; more wait beside the queue.
 const TRANSFORM_BURST: usize = 1;
 
+impl<T: Transform> AsTransform<T> {
+    /// Apart from the plain way, so that a payload goes by that without being moved on the way.
+    #[inline(never)]
+    fn step_with_care(
+        &mut self,
+        input: &mut In<T::In>,
+        out: &mut Out<T::Out>,
+        ctx: &mut Ctx<'_>,
+    ) -> Result<(), NodeError> {
+        match input.take(ctx) {
+            Some(taken) => self.0.process(taken.payload, &mut Cx { ctx, out }),
+            None => Ok(()),
+        }
+    }
+}
+
 impl<T: Transform> Node for AsTransform<T> {
     type Ports = (In<T::In>, Out<T::Out>);
 
@@ -125,8 +141,9 @@ impl<T: Transform> Node for AsTransform<T> {
 
     #[inline]
     fn step(&mut self, (input, out): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        if let Some(taken) = input.take(ctx) {
-            self.0.process(taken.payload, &mut Cx { ctx, out })?;
+        match input.take_plainly(ctx) {
+            Some((payload, _)) => self.0.process(payload, &mut Cx { ctx, out })?,
+            None => self.step_with_care(input, out, ctx)?,
         }
         Ok(Flow::Idle)
     }
@@ -146,9 +163,10 @@ impl<T: Sink> Node for AsSink<T> {
 
     #[inline]
     fn step(&mut self, (input, done): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        if let Some(taken) = input.take(ctx) {
-            self.0.consume(taken.payload, &mut SinkCx { ctx })?;
-            done.mark(ctx, taken.cause, Nanos::ZERO);
+        let taken = input.take_plainly(ctx).or_else(|| input.take(ctx).map(|taken| (taken.payload, taken.cause)));
+        if let Some((payload, cause)) = taken {
+            self.0.consume(payload, &mut SinkCx { ctx })?;
+            done.mark(ctx, cause, Nanos::ZERO);
         }
         Ok(Flow::Idle)
     }

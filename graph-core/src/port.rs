@@ -37,7 +37,7 @@ impl<T: Payload> In<T> {
     }
 
     /// Takes the next packet, if there is one. Packets of cancelled turns and late ones are passed over.
-    #[inline]
+    #[inline(never)]
     pub fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Taken<T>> {
         loop {
             let (packet, taken, state, recorder) = match self.0.as_ref()? {
@@ -48,9 +48,22 @@ impl<T: Payload> In<T> {
                     (packet, ctx.core.clock.now_ordered(), &edge.state, &edge.recorder)
                 }
             };
-            if let Some(cause) = accept(&packet.header, taken, state, recorder, ctx) {
+            let accepted = accept(&packet.header, taken, state, recorder, ctx);
+            if let Some(Rx::Local(edge)) = &self.0 {
+                edge.settle();
+            }
+            if let Some(cause) = accepted {
                 return Some(Taken { payload: packet.payload, cause, header: packet.header });
             }
+        }
+    }
+
+    /// As [`In::take`] where that is simple; `None` also where it is not.
+    #[inline(always)]
+    pub(crate) fn take_plainly(&mut self, ctx: &mut Ctx<'_>) -> Option<(T, Cause)> {
+        match &self.0 {
+            Some(Rx::Local(edge)) => edge.take_plainly(ctx),
+            _ => None,
         }
     }
 
@@ -101,7 +114,7 @@ fn accept(
     ctx.now = taken;
     let cause = recorder.taken(header, taken);
     if state.trigger != Trigger::Latch {
-        ctx.took(cause);
+        ctx.took(&cause);
     }
     Some(cause)
 }
@@ -145,8 +158,9 @@ pub(crate) struct Emitter {
 }
 
 impl Emitter {
-    #[inline]
-    pub(crate) fn header(&mut self, cause: Cause, held: Nanos) -> Header {
+    /// The header of the next packet, whose `sent` is not known yet.
+    #[inline(always)]
+    pub(crate) fn header(&mut self, cause: &Cause, held: Nanos) -> Header {
         let seq = self.seq;
         self.seq += 1;
         Header {
@@ -169,21 +183,41 @@ impl<T: Payload> Out<T> {
 
     /// Emits a packet due to the packet in hand: of those taken in this step, the one with the oldest origin. With
     /// none in hand it is due to itself, now.
-    #[inline]
+    #[inline(always)]
     pub fn emit(&mut self, ctx: &mut Ctx<'_>, payload: T) {
-        let cause = ctx.cause().unwrap_or_else(|| Cause::from_origin(ctx.now));
-        self.emit_as(ctx, cause, Nanos::ZERO, payload);
+        match &ctx.cause {
+            Some(cause) => self.put(ctx, cause, Nanos::ZERO, payload),
+            None => self.put(ctx, &Cause::from_origin(ctx.now), Nanos::ZERO, payload),
+        }
     }
 
     /// Emits data that came to exist on this host at `origin`. For sources.
     #[inline]
     pub fn emit_from(&mut self, ctx: &mut Ctx<'_>, origin: Stamp, payload: T) {
-        self.emit_as(ctx, Cause::from_origin(origin), Nanos::ZERO, payload);
+        self.put(ctx, &Cause::from_origin(origin), Nanos::ZERO, payload);
     }
 
     /// Emits a packet due to `cause`, of whose time here `held` was waited on purpose.
     #[inline]
     pub fn emit_as(&mut self, ctx: &mut Ctx<'_>, cause: Cause, held: Nanos, payload: T) {
+        self.put(ctx, &cause, held, payload);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, ctx: &Ctx<'_>, cause: &Cause, held: Nanos, payload: T) {
+        // Seen alone, so that the header is written once and where it belongs.
+        if let Some(Tx::Local(edge)) = &self.last
+            && edge.pushes_plainly()
+            && self.others.is_empty()
+        {
+            edge.push_plainly(self.emitter.header(cause, held), payload);
+        } else {
+            self.put_with_care(ctx, cause, held, payload);
+        }
+    }
+
+    #[inline(never)]
+    fn put_with_care(&mut self, ctx: &Ctx<'_>, cause: &Cause, held: Nanos, payload: T) {
         let header = self.emitter.header(cause, held);
         let Some(last) = &self.last else { return };
         for edge in &self.others {
@@ -199,7 +233,6 @@ impl<T: Payload> Out<T> {
     }
 }
 
-#[inline]
 fn push<T>(edge: &Tx<T>, ctx: &Ctx<'_>, header: Header, payload: T) {
     let overflow = match edge {
         Tx::Local(edge) => edge.push(header, payload, ctx.now),
@@ -209,7 +242,7 @@ fn push<T>(edge: &Tx<T>, ctx: &Ctx<'_>, header: Header, payload: T) {
         }
     };
     if overflow {
-        ctx.core.overflow();
+        ctx.core.overflow(ctx.node);
     }
 }
 
@@ -230,8 +263,8 @@ impl Done {
         let now = ctx.clock().now();
         ctx.core.run.turns.effect(cause.turn, now);
         if let Some(recorder) = &self.recorder {
-            let header = Header { sent: now, ..self.emitter.header(cause, held) };
-            recorder.meter.sent();
+            let header = Header { sent: now, ..self.emitter.header(&cause, held) };
+            recorder.meter.sent(1);
             if ctx.is_cancelled(cause.turn) {
                 recorder.meter.cancelled(Side::Consumer);
             } else {

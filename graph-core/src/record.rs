@@ -83,6 +83,14 @@ impl Recorder {
         cause
     }
 
+    /// Whether a packet that is taken now and belongs to no path is told to the meter and that is all.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.tracked.is_none()
+            && self.meter.is_plain()
+            && self.warming.get() == 0
+            && !self.run.is_warming_up(self.run.clock.now())
+    }
+
     /// A packet was dropped instead of taken at `now`.
     pub(crate) fn dropped(&self, now: Stamp) {
         self.meter.dropped(Side::Consumer, self.is_warming_up(now));

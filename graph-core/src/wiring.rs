@@ -44,6 +44,10 @@ pub(crate) trait InputView {
     /// Whether only [`InputView::look`] tells, and not the lane's [`Place`](crate::lane::Place) of the node.
     fn must_be_asked(&self) -> bool;
     fn state(&self) -> &EdgeState;
+    /// Tells the meter what it does not know yet.
+    fn publish(&self);
+    /// Its number among the edges inside the lane, if it is one.
+    fn number(&self) -> Option<usize>;
     /// Takes no more. What is queued is left.
     fn leave(&self);
 }

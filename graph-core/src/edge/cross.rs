@@ -77,7 +77,7 @@ impl<T> CrossOut<T> {
     }
 
     /// Queues a packet that carries its `sent`, and wakes the consumer. Returns whether the edge overflowed.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn push(&self, packet: Packet<T>) -> bool {
         self.tx.borrow_mut().push(packet)
     }
@@ -143,6 +143,12 @@ impl<T> InputView for CrossIn<T> {
         &self.state
     }
 
+    fn publish(&self) {}
+
+    fn number(&self) -> Option<usize> {
+        None
+    }
+
     fn leave(&self) {
         self.state.leave();
         while self.pop().is_some() {
@@ -204,7 +210,7 @@ impl<T> CrossTx<T> {
 
     /// Queues a packet that carries its `sent`, and wakes the consumer. Returns whether the edge overflowed.
     pub(crate) fn push(&mut self, packet: Packet<T>) -> bool {
-        self.state.meter.sent();
+        self.state.meter.sent(1);
         if self.state.is_left() {
             self.state.meter.lost(Side::Producer, 1);
             return false;

@@ -228,14 +228,14 @@ mod tests {
         for full in [Full::DropNewest, Full::DropOldest] {
             let (mut tx, mut rx) = cross::<()>(state(Capacity::Time(Nanos(5)), full));
             let local = state(Capacity::Time(Nanos(5)), full);
-            let deck = std::rc::Rc::new(Deck::new(2));
-            let ends = Ends { deck: deck.clone(), producer: 0, consumer: 1 };
+            let deck = std::rc::Rc::new(Deck::new(2, 1));
+            let ends = Ends { deck: deck.clone(), number: 0, producer: 0, consumer: 1 };
             let recorder = Recorder::new(local.meter.clone(), local.run.clone(), None, Vec::new());
             let edge = Local::new(local.clone(), ends, recorder);
             for sent in [100, 1_000, 1_001] {
                 tx.push(sent_at(sent));
                 edge.push(Header::default(), (), Stamp(sent));
-                deck.place(0).ended.set(Stamp(sent));
+                deck.place(0).end_step(Stamp(sent));
                 if sent == 100 {
                     assert!(rx.pop().is_some() && edge.pop().is_some());
                 }

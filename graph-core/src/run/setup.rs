@@ -97,12 +97,13 @@ impl LaneSetup {
     /// Makes the lane on the calling thread, which is the one that will run it. All nodes are tried, so that all
     /// that is wrong is told at once.
     pub(crate) fn make(self, run: Arc<RunCore>, assets: Arc<dyn Assets>) -> Result<Lane, Vec<NotMade>> {
-        let deck = Rc::new(Deck::new(self.nodes.len()));
+        let deck = Rc::new(Deck::new(self.nodes.len(), self.locals.len()));
         let names = self.nodes.iter().map(|node| node.id.clone()).collect();
         let core = LaneCore::new(run, deck.clone(), self.bell, names);
         let mut wirings: Vec<Wiring> = self.nodes.iter().map(|_| Wiring::default()).collect();
-        for LocalSetup { state, link, from, to, recorder } in self.locals {
-            let edge = link(state, Ends { deck: deck.clone(), producer: from.0, consumer: to.0 }, recorder);
+        for (number, LocalSetup { state, link, from, to, recorder }) in self.locals.into_iter().enumerate() {
+            let ends = Ends { deck: deck.clone(), number, producer: from.0, consumer: to.0 };
+            let edge = link(state, ends, recorder);
             wirings[from.0].tx.push((from.1, TxEnd::Local(edge.clone())));
             wirings[to.0].rx.push((to.1, RxEnd::Local(edge)));
         }
@@ -146,6 +147,6 @@ impl NodeSetup {
         let inputs = std::mem::take(&mut wiring.inputs);
         let outputs = std::mem::take(&mut wiring.outputs);
         let wires = std::mem::take(&mut wiring.wires);
-        Ok(Slot::new(stepper, inputs, outputs, wires, self.on_error))
+        Ok(Slot::new(build.core.place(build.node), stepper, inputs, outputs, wires, self.on_error))
     }
 }
