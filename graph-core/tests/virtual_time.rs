@@ -67,7 +67,10 @@ fn the_mean_wait_before_one_server_is_that_of_the_formulas() {
             }})"#
         );
         let measured = mean_wait(&costs);
-        assert!((measured - wait).abs() <= 0.05 * wait, "{interval}, {work}: {measured} ms instead of {wait}");
+        assert!(
+            (measured - wait).abs() <= 0.05 * wait,
+            "{interval}, {work}: {measured} ms instead of {wait}"
+        );
     }
 }
 
@@ -177,7 +180,10 @@ fn packets_of_one_cause_come_at_their_interval_as_work_or_paced_as_held() {
         let run = simulate(&chain("a"), &costs(output));
         let edge = run.edge("thrice.out -> tell.in");
         assert_eq!(edge.counts().taken, 15);
-        assert_eq!((stat(edge, Measure::Work, Stat::Max), stat(edge, Measure::Held, Stat::Max)), (work, held));
+        assert_eq!(
+            (stat(edge, Measure::Work, Stat::Max), stat(edge, Measure::Held, Stat::Max)),
+            (work, held)
+        );
         assert_eq!(stat(edge, Measure::Interval, Stat::Max), 10.0);
     }
 }
@@ -312,7 +318,10 @@ fn a_socket_is_a_hop_with_a_delay_that_carries_the_lineage_and_the_end() {
     let run = simulate_models(WIRED, &wired(), &costs(r#""25 ms""#), 1, HOUR);
     let wire = run.edge("sender.wire -> receiver.wire");
     assert_eq!(wire.counts(), Counts { sent: 100, taken: 100, ..Counts::default() });
-    assert_eq!((stat(wire, Measure::Wait, Stat::Mean), stat(wire, Measure::Latency, Stat::Max)), (25.0, 26.0));
+    assert_eq!(
+        (stat(wire, Measure::Wait, Stat::Mean), stat(wire, Measure::Latency, Stat::Max)),
+        (25.0, 26.0)
+    );
     let whole = run.path("all").snapshot(Measure::Latency).expect("measured");
     assert_eq!((whole.n(), whole.stat(Stat::Max)), (100, Some(Nanos::from_millis(27))));
     let drawn = simulate_models(WIRED, &wired(), &costs(r#"exponential(mean: "20 ms")"#), 1, HOUR);

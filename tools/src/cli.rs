@@ -325,13 +325,20 @@ mod tests {
 
     #[test]
     fn costs_and_a_seed_belong_to_virtual_time() {
-        let line = "graphrun voice.ron --virtual --costs a.ron --costs b.json --cost stt=300ms --seed 7 --for 1min";
+        let line =
+            "graphrun voice.ron --virtual --costs a.ron --costs b.json --cost stt=300ms --seed 7 --for 1min";
         let Command::Run(run) = typed(line).unwrap() else { panic!("it must run") };
         assert!(run.simulation.is_virtual);
         assert_eq!((run.simulation.costs.len(), run.simulation.seed), (2, 7));
         assert_eq!(run.simulation.cost, ["stt=300ms"]);
         assert!(typed("graphrun voice.ron --costs-template --costs a.json").is_ok());
-        for line in ["--cost stt=300ms", "--costs a.ron", "--seed 3", "--virtual --turns 3", "--virtual --costs-template"] {
+        for line in [
+            "--cost stt=300ms",
+            "--costs a.ron",
+            "--seed 3",
+            "--virtual --turns 3",
+            "--virtual --costs-template",
+        ] {
             assert!(typed(&format!("graphrun voice.ron {line}")).is_err(), "{line}");
         }
     }

@@ -49,7 +49,9 @@ fn failed(report: &Value) -> Vec<String> {
         let list = report[list].as_array().unwrap();
         list.iter().filter(|entry| entry["verdict"] == "fail").map(name).collect()
     };
-    let edge = |edge: &Value| format!("{} -> {}", edge["from"].as_str().unwrap(), edge["to"].as_str().unwrap_or_default());
+    let edge = |edge: &Value| {
+        format!("{} -> {}", edge["from"].as_str().unwrap(), edge["to"].as_str().unwrap_or_default())
+    };
     [names("edges", edge), names("paths", |path| path["name"].as_str().unwrap().to_owned())].concat()
 }
 
@@ -83,7 +85,9 @@ fn the_same_seed_gives_the_same_bytes_and_people_are_told_that_it_was_simulated(
     assert_eq!(report("7"), report("7"));
     assert_ne!(report("7"), report("8"));
     let seen = desk.run(&VIRTUAL);
-    for words in ["simulated: virtual time 60 s", "nothing measured: costs from costs.ron; seed 1", "pass (simulated)"] {
+    for words in
+        ["simulated: virtual time 60 s", "nothing measured: costs from costs.ron; seed 1", "pass (simulated)"]
+    {
         assert!(seen.stdout.contains(words), "{words:?} is not said in: {}", seen.stdout);
     }
 }
@@ -109,7 +113,8 @@ fn a_report_is_a_costs_file() {
     let desk = desk();
     let without = desk.run(&with(&["--format", "json", "--output", "bare.json"]));
     assert_eq!(without.status, Some(0), "{}", without.stderr);
-    desk.run(&["g.ron", "--virtual", "--costs", "bare.json"]).refused(5, &["make it by a run with --measure-all"]);
+    desk.run(&["g.ron", "--virtual", "--costs", "bare.json"])
+        .refused(5, &["make it by a run with --measure-all"]);
     let measured = desk.run(&with(&["--measure-all", "--format", "json", "--output", "report.json"]));
     assert_eq!(measured.status, Some(0), "{}", measured.stderr);
     let again = desk.run(&["g.ron", "--virtual", "--costs", "report.json", "--cost", "convert=6ms"]);
@@ -134,5 +139,8 @@ fn the_voice_graph_holds_its_budgets_with_its_costs_and_not_with_a_slow_recognis
     assert_eq!(report["interactions"]["answered"], report["interactions"]["begun"]);
     assert!(report["interactions"]["begun"].as_u64() >= Some(5));
     let (status, report) = voice(&["--cost", "stt=6 s"]);
-    assert_eq!((status, failed(&report)), (Some(1), vec!["stt.text -> nlu.in".to_owned(), "round trip".to_owned()]));
+    assert_eq!(
+        (status, failed(&report)),
+        (Some(1), vec!["stt.text -> nlu.in".to_owned(), "round trip".to_owned()])
+    );
 }

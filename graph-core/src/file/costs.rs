@@ -138,8 +138,7 @@ impl Reader {
     }
 
     fn node_costs(&mut self, item: Item<'_>) -> NodeCosts {
-        const KNOWN: [&str; 8] =
-            ["work", "quiet", "held", "interval", "count", "aside", "turns", "outputs"];
+        const KNOWN: [&str; 8] = ["work", "quiet", "held", "interval", "count", "aside", "turns", "outputs"];
         let fields = self.fields(item, "a node's costs", &KNOWN);
         let interval = self.time(&fields, "interval").filter(|interval| {
             let never_ends = *interval == Distribution::ZERO;
@@ -246,7 +245,9 @@ impl Reader {
                     _ => "`max` and at least one quantile, rising, with `min` or `mean` or neither",
                 };
                 let message = format!("`{}` needs {needs}", word.value);
-                self.complain(Diagnostic::new(&codes::BAD_QUANTITY, message).at(&item.span()).expected(needs));
+                self.complain(
+                    Diagnostic::new(&codes::BAD_QUANTITY, message).at(&item.span()).expected(needs),
+                );
                 None
             }
         }
@@ -300,7 +301,8 @@ mod tests {
 
     fn time(text: &str) -> Result<Distribution, String> {
         let costs = read(&format!("(nodes: {{ \"n\": (work: {text}) }})"));
-        let costs = costs.map_err(|wrong| format!("{}: {}", wrong[0].span.as_ref().unwrap(), wrong[0].message));
+        let costs =
+            costs.map_err(|wrong| format!("{}: {}", wrong[0].span.as_ref().unwrap(), wrong[0].message));
         costs.map(|costs| costs.nodes[0].1.work.clone().unwrap())
     }
 
@@ -333,9 +335,15 @@ mod tests {
             ("gamma(mean: \"5 ms\")", "`gamma` is no distribution"),
             ("exponential", "expected exponential(mean: ..), found the word exponential"),
             ("exponential(mean: \"0 ms\")", "`exponential` needs `mean` above zero"),
-            ("uniform(from: \"5 ms\", to: \"1 ms\")", "`uniform` needs `from`, and a `to` that is not shorter"),
+            (
+                "uniform(from: \"5 ms\", to: \"1 ms\")",
+                "`uniform` needs `from`, and a `to` that is not shorter",
+            ),
             ("pareto(least: \"5 ms\", shape: 1.0)", "`pareto` needs `least` above zero and `shape` above 1"),
-            ("exponential(mean: \"5 msec\")", "\"msec\" is no unit here; write \"5 ms\" (units: ns, us, ms, s, min, h)"),
+            (
+                "exponential(mean: \"5 msec\")",
+                "\"msec\" is no unit here; write \"5 ms\" (units: ns, us, ms, s, min, h)",
+            ),
         ] {
             let found = time(text).unwrap_err();
             let (place, found) = found.split_once(": ").unwrap();
@@ -356,7 +364,8 @@ mod tests {
                 wires: { "a -> b": soon("1 ms") },
             )"#,
         );
-        let wrong: Vec<_> = wrong.unwrap_err().iter().map(|found| (found.code.id, found.message.clone())).collect();
+        let wrong: Vec<_> =
+            wrong.unwrap_err().iter().map(|found| (found.code.id, found.message.clone())).collect();
         let expected = [
             ("GR0104", "`stt` is stated twice"),
             ("GR0103", "a node's costs has no field `cuont`"),
@@ -369,7 +378,8 @@ mod tests {
 
     #[test]
     fn the_command_line_states_a_node_a_field_or_a_wire() {
-        let cost = |text: &str| RawCost::parse(text).map(|cost| (cost.target, cost.field, cost.time.to_string()));
+        let cost =
+            |text: &str| RawCost::parse(text).map(|cost| (cost.target, cost.field, cost.time.to_string()));
         let stated = |target: &str, field, time: &str| Ok((target.to_owned(), field, time.to_owned()));
         assert_eq!(cost("stt=300 ms"), stated("stt", "work", "\"300 ms\""));
         assert_eq!(cost("stt=\"300ms\""), stated("stt", "work", "\"300 ms\""));

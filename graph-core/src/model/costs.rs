@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 use super::{
     Distribution,
-    node::{InputModel, NodeModel, OutputModel, Role, Socket},
+    node::{InputModel, NodeModel, OutputModel, Role},
+    ports::Socket,
 };
 use crate::{
     check::Plan,
@@ -142,7 +143,12 @@ impl Costs {
     ///
     /// # Errors
     /// Nodes, ports and sockets that the plan does not have, and those of the plan that have no model, all at once.
-    pub(crate) fn models(&self, plan: &Plan, registry: &Registry, seed: u64) -> Result<Vec<NodeModel>, Diagnostics> {
+    pub(crate) fn models(
+        &self,
+        plan: &Plan,
+        registry: &Registry,
+        seed: u64,
+    ) -> Result<Vec<NodeModel>, Diagnostics> {
         let mut wrong = Diagnostics::new();
         for (name, _) in &self.nodes {
             if plan.nodes.iter().all(|node| node.id != name.text) {
@@ -167,12 +173,14 @@ impl Costs {
     fn sockets(&self, plan: &Plan, wrong: &mut Diagnostics) -> Vec<Option<Arc<Socket>>> {
         for (name, _) in &self.wires {
             if plan.edges.iter().all(|edge| !edge.wire || !is_named(&edge.name(), &name.text)) {
-                let wires: Vec<_> = plan.edges.iter().filter(|edge| edge.wire).map(|edge| edge.name()).collect();
+                let wires: Vec<_> =
+                    plan.edges.iter().filter(|edge| edge.wire).map(|edge| edge.name()).collect();
                 let help = match wires.is_empty() {
                     true => "remove it: the graph has no wire edge".to_owned(),
                     false => format!("the graph's wire edges are {}", all_of(&wires)),
                 };
-                let message = format!("costs of the wire edge `{}`, which the graph does not have", name.text);
+                let message =
+                    format!("costs of the wire edge `{}`, which the graph does not have", name.text);
                 wrong.push(placed(Diagnostic::new(&codes::WIRE, message).help(help), name));
             }
         }
@@ -219,7 +227,8 @@ impl Costs {
             })
         });
         let inputs: Vec<_> = inputs.collect();
-        let feeds_back = |name| edge_at(plan, at, &node.inputs, name, false).is_some_and(|edge| plan.edges[edge].feedback);
+        let feeds_back =
+            |name| edge_at(plan, at, &node.inputs, name, false).is_some_and(|edge| plan.edges[edge].feedback);
         let feedback = inputs.iter().map(|input| input.name).filter(|name| feeds_back(name)).collect();
         let outputs = kind.ports.iter().filter_map(|port| {
             if matches!(port.role, PortRole::Input { .. }) {
@@ -296,7 +305,9 @@ impl Costs {
 
 impl NodeCosts {
     fn is_a_model(&self) -> bool {
-        self.interval.is_some() || self.work.is_some() || self.outputs.iter().any(|(_, output)| output.work.is_some())
+        self.interval.is_some()
+            || self.work.is_some()
+            || self.outputs.iter().any(|(_, output)| output.work.is_some())
     }
 }
 
@@ -316,7 +327,9 @@ fn edge_at(plan: &Plan, node: usize, edges: &[usize], port: &str, leaves: bool) 
     edges.iter().copied().find(|&edge| {
         let edge = &plan.edges[edge];
         let end = if leaves { Some(&edge.from) } else { edge.to.as_ref() };
-        end.is_some_and(|end| end.node == node && end.name.rsplit_once('.').is_some_and(|(_, name)| name == port))
+        end.is_some_and(|end| {
+            end.node == node && end.name.rsplit_once('.').is_some_and(|(_, name)| name == port)
+        })
     })
 }
 

@@ -7,6 +7,7 @@
 mod costs;
 mod distribution;
 mod node;
+mod ports;
 mod report;
 mod template;
 
@@ -14,9 +15,11 @@ use std::sync::Arc;
 
 pub use costs::Costs;
 pub(crate) use costs::{Name, NodeCosts, OutputCosts};
-pub use distribution::{Distribution, Quantiles};
 pub(crate) use distribution::NAMED;
-pub(crate) use node::Token;
+pub use distribution::{Distribution, Quantiles};
+pub(crate) use node::make;
+pub(crate) use ports::Token;
+pub use report::ReportError;
 
 use crate::{
     adapt::AnyParams,
@@ -35,5 +38,3 @@ pub fn prepare(plan: &Plan, registry: &Registry, costs: &Costs, seed: u64) -> Re
     let params = models.into_iter().map(|model| Arc::new(model) as AnyParams).collect();
     Ok(prepare_models(plan, &registry.modelled(), params))
 }
-
-pub(crate) use node::make;

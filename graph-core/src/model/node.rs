@@ -3,13 +3,16 @@
 use std::{
     cmp::{Ordering, Reverse},
     collections::{BinaryHeap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::Distribution;
+use super::{
+    Distribution,
+    ports::{InputPort, OutputPort, Socket, Token},
+};
 use crate::{
     adapt::{AnyParams, Stepper},
     build::Build,
@@ -18,17 +21,11 @@ use crate::{
     kind::{PortRole, Trigger},
     node::Flow,
     packet::Cause,
-    port::{Done, In, Latch, Out},
+    port::Latch,
     time::{Nanos, Stamp},
     turn::Turn,
-    wire_port::{WireIn, WireOut},
     wiring::{Mode, Ports, Wiring},
 };
-
-/// What packets between models carry.
-#[derive(Clone, Debug)]
-pub(crate) struct Token;
-crate::payload!(Token, "token");
 
 /// Whether time or packets make the node step.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,86 +73,12 @@ pub(crate) struct OutputModel {
     pub(crate) socket: Option<Arc<Socket>>,
 }
 
-/// Packets under way between the two ends of a wire edge.
-#[derive(Debug)]
-pub(crate) struct Socket {
-    delay: Distribution,
-    under_way: Mutex<VecDeque<(Stamp, u64)>>,
-}
-
-impl Socket {
-    pub(crate) fn new(delay: Distribution) -> Socket {
-        Socket { delay, under_way: Mutex::default() }
-    }
-
-    /// A packet leaves at `now`. None overtakes another.
-    fn send(&self, key: u64, now: Stamp, dice: &mut ChaCha8Rng) {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        let arrives = now + self.delay.draw(dice);
-        let arrives = under_way.back().map_or(arrives, |(last, _)| arrives.max(*last));
-        under_way.push_back((arrives, key));
-    }
-
-    /// The packet that has arrived by `now`.
-    fn receive(&self, now: Stamp) -> Option<u64> {
-        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        under_way.pop_front_if(|&mut (arrives, _)| arrives <= now).map(|(_, key)| key)
-    }
-
-    /// When the next packet arrives.
-    fn next(&self) -> Option<Stamp> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner).front().map(|(arrives, _)| *arrives)
-    }
-}
-
 impl OutputModel {
     /// The most packets of a step.
     fn burst(&self) -> usize {
         let at_once = self.every.is_none() && self.pace.is_none();
         if at_once { self.ratio.ceil().clamp(1.0, 1e6) as usize } else { 1 }
     }
-}
-
-enum InputPort {
-    Queue(In<Token>),
-    Wire(WireIn, Arc<Socket>),
-}
-
-impl InputPort {
-    fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Cause> {
-        match self {
-            InputPort::Queue(input) => input.take(ctx).map(|taken| taken.cause),
-            InputPort::Wire(wire, socket) => loop {
-                // The header of a packet too many was overwritten: it is lost, and counted so.
-                let key = socket.receive(ctx.now())?;
-                if let Some(cause) = wire.take(ctx, key) {
-                    return Some(cause);
-                }
-            },
-        }
-    }
-
-    fn is_ended(&self) -> bool {
-        match self {
-            InputPort::Queue(input) => input.is_ended(),
-            InputPort::Wire(wire, socket) => wire.is_closed() && socket.next().is_none(),
-        }
-    }
-
-    /// When a packet that is under way arrives.
-    fn next(&self) -> Option<Stamp> {
-        match self {
-            InputPort::Queue(_) => None,
-            InputPort::Wire(_, socket) => socket.next(),
-        }
-    }
-}
-
-enum OutputPort {
-    Queue(Out<Token>),
-    /// With the number of packets so far, which are their keys.
-    Wire(WireOut, Arc<Socket>, u64),
-    Done(Done),
 }
 
 /// How many there are of something that so many causes bring a share of each.
@@ -314,16 +237,7 @@ impl ModelNode {
     }
 
     fn emit(&mut self, Emission { output, cause, held, .. }: Emission, ctx: &mut Ctx<'_>) {
-        match &mut self.outputs[output].port {
-            OutputPort::Queue(out) => out.emit_as(ctx, cause, held, Token),
-            OutputPort::Done(done) => done.mark(ctx, cause, held),
-            OutputPort::Wire(out, socket, key) => {
-                out.emit(ctx, cause, held, *key);
-                socket.send(*key, ctx.now(), &mut self.dice);
-                out.wake_other_end();
-                *key += 1;
-            }
-        }
+        self.outputs[output].port.emit(cause, held, ctx, &mut self.dice);
     }
 
     /// The next packet. What is fed back gives nothing, where it would be due to itself.
@@ -413,8 +327,8 @@ impl ModelNode {
 
     /// Whether nothing comes through its sockets any more, on which a lane does not look.
     fn is_cut_off(&self) -> bool {
-        let is_wire = |(input, _): &(InputPort, _)| matches!(input, InputPort::Wire(..));
-        self.inputs.iter().any(is_wire) && self.inputs.iter().all(|(input, _)| input.is_ended())
+        self.inputs.iter().any(|(input, _)| input.is_wire())
+            && self.inputs.iter().all(|(input, _)| input.is_ended())
     }
 }
 
@@ -480,20 +394,5 @@ mod tests {
             let sum: u64 = (0..causes).map(|_| tally.next(given as f64 / causes as f64)).sum();
             assert_eq!(sum, given, "{given} of {causes}");
         }
-    }
-
-    #[test]
-    fn no_packet_overtakes_another_in_a_socket() {
-        let socket = Socket::new(Distribution::Uniform { from: Nanos(0), to: Nanos(100) });
-        let mut dice = ChaCha8Rng::seed_from_u64(3);
-        for key in 0..50 {
-            socket.send(key, Stamp(key), &mut dice);
-        }
-        let mut arrived = Vec::new();
-        while let Some(at) = socket.next() {
-            assert_eq!(socket.receive(at - Nanos(1)), None);
-            arrived.extend(socket.receive(at));
-        }
-        assert_eq!(arrived, Vec::from_iter(0..50));
     }
 }

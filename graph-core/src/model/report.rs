@@ -117,7 +117,8 @@ impl Costs {
         if !not_measured.is_empty() {
             return Err(ReportError::NotMeasured(not_measured));
         }
-        let about = format!("from the report of a run of {} that took {}", report.graph, Nanos(report.elapsed_ns));
+        let about =
+            format!("from the report of a run of {} that took {}", report.graph, Nanos(report.elapsed_ns));
         let nodes = around.iter().map(|(node, around)| {
             (Name { text: (*node).to_owned(), span: None }, around.costs(report.elapsed_ns))
         });
@@ -227,7 +228,12 @@ mod tests {
         bare["work"] = Value::Null;
         let error = Costs::from_report(&report(&[bare])).unwrap_err().to_string();
         assert_eq!(error, "it has no work and held of mic.out; make it by a run with --measure-all");
-        assert!(Costs::from_report("{}").unwrap_err().to_string().starts_with("it is no report of a run: missing"));
+        assert!(
+            Costs::from_report("{}")
+                .unwrap_err()
+                .to_string()
+                .starts_with("it is no report of a run: missing")
+        );
         let later = report(&[]).replace("\"schema_version\":1", "\"schema_version\":9");
         assert!(matches!(Costs::from_report(&later), Err(ReportError::Version(9))));
     }

@@ -29,7 +29,8 @@ impl fmt::Display for Template<'_> {
         if wires.peek().is_some() {
             writeln!(f, "    wires: {{")?;
             for wire in wires {
-                let delay = self.costs.wire(&wire).map_or_else(|| "\"?\"".to_owned(), Distribution::to_string);
+                let delay =
+                    self.costs.wire(&wire).map_or_else(|| "\"?\"".to_owned(), Distribution::to_string);
                 writeln!(f, "        {wire:?}: {delay},")?;
             }
             writeln!(f, "    }},")?;
@@ -57,7 +58,8 @@ fn fields(costs: &NodeCosts, needed: &str) -> Vec<String> {
     fields.extend(costs.count.map(|count| format!("count: {count}")));
     fields.extend(costs.aside.map(|aside| format!("aside: {aside}")));
     fields.extend(costs.turns.map(|turns| format!("turns: {turns:?}")));
-    let outputs = costs.outputs.iter().map(|(name, output)| format!("{:?}: ({})", name.text, of_output(output)));
+    let outputs =
+        costs.outputs.iter().map(|(name, output)| format!("{:?}: ({})", name.text, of_output(output)));
     let outputs: Vec<_> = outputs.collect();
     if !outputs.is_empty() {
         fields.push(format!("outputs: {{ {} }}", outputs.join(", ")));

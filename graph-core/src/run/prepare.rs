@@ -111,7 +111,18 @@ impl<'a> Preparation<'a> {
         });
         let paths = paths.collect();
         let models = None;
-        Preparation { plan, registry, models, run: Arc::new(run), events, bells, places, edges, paths, tracked }
+        Preparation {
+            plan,
+            registry,
+            models,
+            run: Arc::new(run),
+            events,
+            bells,
+            places,
+            edges,
+            paths,
+            tracked,
+        }
     }
 
     fn lanes(&self) -> Result<Vec<LaneSetup>, Diagnostics> {

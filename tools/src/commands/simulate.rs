@@ -52,7 +52,10 @@ pub(super) fn run(args: &RunArgs, graph: &Graph, registry: &Registry) -> u8 {
     };
     let took = Nanos::from(began.elapsed());
     let times = outcome.elapsed.0 / took.0.max(1);
-    terminal::say(&format_args!("simulated {} in {took}, {times} times as fast as real time\n", outcome.elapsed));
+    terminal::say(&format_args!(
+        "simulated {} in {took}, {times} times as fast as real time\n",
+        outcome.elapsed
+    ));
     // Nothing here was measured on a machine, and the same seed gives the same report anywhere.
     let circumstances = Circumstances {
         machine: Machine::default(),
