@@ -189,6 +189,20 @@ fn packets_of_one_cause_come_at_their_interval_as_work_or_paced_as_held() {
 }
 
 #[test]
+fn between_two_packets_of_one_cause_those_nearer_to_a_sink_have_their_turn() {
+    let costs = r#"(nodes: {
+        "every": (interval: "100 ms", count: 5),
+        "thrice": (work: "2 ms", outputs: { "out": (ratio: 3, every: "10 ms") }),
+        "tell": (work: "1 ms"),
+    })"#;
+    let run = simulate(&chain("b"), costs);
+    let edge = run.edge("thrice.out -> tell.in");
+    assert_eq!(stat(edge, Measure::Wait, Stat::Max), 0.0);
+    // The second and the third are made after the sink's step with the one before.
+    assert_eq!(stat(edge, Measure::Work, Stat::Max), 2.0 + 2.0 * 11.0);
+}
+
+#[test]
 fn a_packet_that_nothing_is_due_to_costs_what_is_said_of_it() {
     let costs = r#"(nodes: {
         "every": (interval: "10 ms", count: 100, turns: 0.1),
@@ -390,8 +404,8 @@ fn the_same_seed_gives_the_same_report_to_the_nanosecond_and_another_seed_anothe
 
 #[test]
 fn a_run_of_models_taken_from_a_report_is_like_the_run_that_was_reported() {
-    let first = simulate_models(&chain("b"), &registry(), DRAWN, 7, HOUR);
-    let again = simulate_models(&chain("b"), &registry(), &json(&first), 8, first.outcome.elapsed);
+    let first = simulate_models(&chain("a"), &registry(), DRAWN, 7, HOUR);
+    let again = simulate_models(&chain("a"), &registry(), &json(&first), 8, first.outcome.elapsed);
     for edge in ["every.out -> thrice.in", "thrice.out -> tell.in", "tell.done"] {
         let [was, is] = [&first, &again].map(|run| {
             let edge = run.edge(edge);
@@ -400,7 +414,8 @@ fn a_run_of_models_taken_from_a_report_is_like_the_run_that_was_reported() {
         assert!((is.0 / was.0 - 1.0).abs() < 0.02, "{edge}: {was:?} {is:?}");
     }
     let work = |run: &Simulated| stat(run.edge("thrice.out -> tell.in"), Measure::Work, Stat::Mean);
-    assert!((work(&again) / work(&first) - 1.0).abs() < 0.15, "{} {}", work(&first), work(&again));
+    // Straight lines between quantiles lie above the tail of such a distribution.
+    assert!((work(&again) / work(&first) - 1.0).abs() < 0.25, "{} {}", work(&first), work(&again));
 }
 
 /// A random costs file and lanes for the chain.

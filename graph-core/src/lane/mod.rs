@@ -353,6 +353,7 @@ impl Lane {
     /// As [`Lane::turn`] under virtual time, where work may be modelled: an occupied lane does nothing until that is over,
     /// and then steps the node whose work it was. What that has made waits for no room.
     pub(crate) fn modelled_turn(&mut self) -> Progress {
+        self.core.bell.rise();
         let Some((node, until)) = self.core.occupied.get() else { return self.turn() };
         if self.now < until {
             return Progress::Idle(until);
@@ -364,6 +365,19 @@ impl Lane {
             self.call(node, |stepper, ctx| stepper.finish(ctx));
         }
         Progress::Stepped
+    }
+
+    /// Under virtual time: there is nothing to do, and the lane is left alone until somebody wakes it.
+    pub(crate) fn doze(&self) {
+        // Nobody tells of a descriptor.
+        if !self.sleep.is_polling() {
+            self.core.bell.doze();
+        }
+    }
+
+    /// Whether the lane may have something to do before the time that it told.
+    pub(crate) fn is_awake(&self) -> bool {
+        self.core.occupied.get().is_none() && !self.core.bell.is_asleep()
     }
 
     /// What a panicking step leaves half done is the node's own state, which a restart throws away.

@@ -144,6 +144,8 @@ struct ModelNode {
     /// What the packet in work gives, soonest first, and when it is done with.
     in_work: VecDeque<Emission>,
     busy_until: Stamp,
+    /// When it let others step between two packets of one cause.
+    paused: Option<Stamp>,
     /// What is held, or made aside.
     later: BinaryHeap<Reverse<Emission>>,
     /// When the work aside is done.
@@ -201,6 +203,7 @@ impl ModelNode {
             dice,
             in_work: VecDeque::new(),
             busy_until: Stamp::ZERO,
+            paused: None,
             later: BinaryHeap::new(),
             aside_until: Stamp::ZERO,
             emissions: 0,
@@ -211,16 +214,30 @@ impl ModelNode {
         }
     }
 
-    /// Emits what is done. Returns whether the node is still at work, and has occupied the lane then.
-    fn is_at_work(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        while let Some(emission) = self.in_work.pop_front_if(|next| next.at <= ctx.now()) {
+    /// Goes on with the work, and emits what is done. Returns what to tell the lane while there is more: between two
+    /// packets of one cause others may step, as between two parts of a long step.
+    fn go_on(&mut self, ctx: &mut Ctx<'_>) -> Option<Flow> {
+        let now = ctx.now();
+        if let Some(paused) = self.paused.take() {
+            let pause = now.since(paused).unwrap_or_default();
+            self.in_work.iter_mut().for_each(|emission| emission.at = emission.at + pause);
+            self.busy_until = self.busy_until + pause;
+        }
+        let mut has_emitted = false;
+        while let Some(emission) = self.in_work.pop_front_if(|next| next.at <= now) {
             self.emit(emission, ctx);
+            has_emitted = true;
         }
         let until = self.in_work.front().map_or(self.busy_until, |next| next.at);
-        if until > ctx.now() {
-            ctx.occupy(until);
+        if until <= now {
+            return None;
         }
-        until > ctx.now()
+        if has_emitted {
+            self.paused = Some(now);
+            return Some(Flow::Again);
+        }
+        ctx.occupy(until);
+        Some(Flow::Busy)
     }
 
     /// Emits what was held until now. Returns when there is more.
@@ -337,8 +354,8 @@ impl Stepper for ModelNode {
         for latch in &mut self.latches {
             latch.latest(ctx);
         }
-        if self.is_at_work(ctx) {
-            return Ok(Flow::Busy);
+        if let Some(flow) = self.go_on(ctx) {
+            return Ok(flow);
         }
         let held_until = self.release(ctx);
         let model = self.model.clone();
@@ -348,7 +365,7 @@ impl Stepper for ModelNode {
         }
         if let Some(cause) = cause {
             self.begin(cause, ctx);
-            return Ok(if self.is_at_work(ctx) { Flow::Busy } else { Flow::Again });
+            return Ok(self.go_on(ctx).unwrap_or(Flow::Again));
         }
         if self.is_cut_off() || self.due == Some(Stamp::MAX) {
             return Ok(Flow::Done);
@@ -361,8 +378,8 @@ impl Stepper for ModelNode {
     }
 
     fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        if self.is_at_work(ctx) {
-            return Ok(Flow::Busy);
+        if let Some(flow) = self.go_on(ctx) {
+            return Ok(flow);
         }
         match self.release(ctx) {
             Some(next) => {
