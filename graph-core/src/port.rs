@@ -39,32 +39,46 @@ impl<T: Payload> In<T> {
     /// Takes the next packet, if there is one. Packets of cancelled turns and late ones are passed over.
     #[inline(never)]
     pub fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Taken<T>> {
-        loop {
-            let (packet, taken, state, recorder) = match self.0.as_ref()? {
-                Rx::Local(edge) => (edge.pop()?, ctx.now, &edge.state, &edge.recorder),
-                // Stamps of another lane are only comparable with a reading made after the packet came over.
-                Rx::Cross(edge) => {
-                    let packet = edge.pop()?;
-                    (packet, ctx.core.clock.now_ordered(), &edge.state, &edge.recorder)
-                }
-            };
-            let accepted = accept(&packet.header, taken, state, recorder, ctx);
-            if let Some(Rx::Local(edge)) = &self.0 {
+        match self.0.as_ref()? {
+            Rx::Local(edge) => loop {
+                let Packet { header, payload } = edge.pop()?;
+                let is_fit = is_fit(&header, ctx.now, &edge.state, &edge.recorder, ctx);
+                let cause = is_fit.then(|| edge.recorder.taken(&header, ctx.now));
                 edge.settle();
-            }
-            if let Some(cause) = accepted {
-                return Some(Taken { payload: packet.payload, cause, header: packet.header });
-            }
+                if let Some(cause) = cause {
+                    hold(&cause, &edge.state, ctx);
+                    return Some(Taken { payload, cause, header });
+                }
+            },
+            Rx::Cross(edge) => loop {
+                let Packet { header, payload } = edge.pop()?;
+                // Stamps of another lane are only comparable with a reading made after the packet came over.
+                let taken = ctx.core.clock.now_ordered();
+                if is_fit(&header, taken, &edge.state, &edge.recorder, ctx) {
+                    ctx.now = taken;
+                    let cause = edge.recorder.taken_unsettled(&header, taken);
+                    hold(&cause, &edge.state, ctx);
+                    return Some(Taken { payload, cause, header });
+                }
+            },
         }
     }
 
-    /// As [`In::take`] where that is simple; `None` also where it is not.
+    /// Takes the next packet where nothing is to be looked at on the way, and gives it to `plainly` at once,
+    /// so that it is not moved more than once. Otherwise [`In::take`] is to be tried.
     #[inline(always)]
-    pub(crate) fn take_plainly(&mut self, ctx: &mut Ctx<'_>) -> Option<(T, Cause)> {
-        match &self.0 {
-            Some(Rx::Local(edge)) => edge.take_plainly(ctx),
-            _ => None,
+    pub(crate) fn take_plainly<R>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        plainly: impl FnOnce(&mut Ctx<'_>, T, Cause) -> R,
+    ) -> Option<R> {
+        if let Some(Rx::Local(edge)) = &self.0
+            && let Some(cause) = edge.take_plainly(ctx)
+            && let Some(payload) = edge.payload()
+        {
+            return Some(plainly(ctx, payload, cause));
         }
+        None
     }
 
     /// Whether a packet is queued.
@@ -92,31 +106,28 @@ impl<T: Payload> In<T> {
     }
 }
 
-/// Records a packet that was taken, and makes it the packet in hand; `None` where it is void or late.
+/// Whether a packet is neither void nor late; if it is, that is counted.
 #[inline]
-fn accept(
-    header: &Header,
-    taken: Stamp,
-    state: &EdgeState,
-    recorder: &Recorder,
-    ctx: &mut Ctx<'_>,
-) -> Option<Cause> {
+fn is_fit(header: &Header, taken: Stamp, state: &EdgeState, recorder: &Recorder, ctx: &Ctx<'_>) -> bool {
     if ctx.is_cancelled(header.turn) {
         recorder.meter.cancelled(Side::Consumer);
-        return None;
+        return false;
     }
     if let Some(late) = state.queue.late
         && taken.since(header.origin).is_some_and(|age| age > late)
     {
         recorder.dropped(taken);
-        return None;
+        return false;
     }
-    ctx.now = taken;
-    let cause = recorder.taken(header, taken);
+    true
+}
+
+/// Makes a packet the one in hand, unless it came to a latch.
+#[inline]
+fn hold(cause: &Cause, state: &EdgeState, ctx: &mut Ctx<'_>) {
     if state.trigger != Trigger::Latch {
-        ctx.took(&cause);
+        ctx.took(cause);
     }
-    Some(cause)
 }
 
 /// An input that keeps only the latest value: a packet here is never a cause and makes no step.

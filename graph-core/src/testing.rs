@@ -172,16 +172,9 @@ impl Alone {
         let mut sleep = crate::wait::Sleep::default();
         let mut build = crate::Build { core: &core, node: 0, assets: &*assets, sleep: &mut sleep };
         let stepper = make(&mut wiring, &mut build)?;
-        let slot = Slot::new(
-            deck.place(node).clone(),
-            stepper,
-            wiring.inputs,
-            wiring.outputs,
-            wiring.wires,
-            OnError::Fail,
-        );
+        let slot = Slot::new(deck.place(node).clone(), wiring.inputs, wiring.outputs, wiring.wires, OnError::Fail);
         let mut alone = Alone {
-            lane: Lane::new(core, vec![slot], assets, sleep),
+            lane: Lane::new(core, vec![(stepper, slot)], assets, sleep),
             run,
             deck,
             feeds,

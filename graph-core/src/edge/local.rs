@@ -20,14 +20,19 @@ use crate::{
     wiring::{InputView, OutputView, Queued},
 };
 
+/// Slots for each packet of the capacity: a step may go over it by its burst.
+pub(super) const SPARE: usize = 2;
+
 /// An edge inside a lane, both ends of it.
 ///
 /// A packet's `sent` is the end of the step that emitted it, which is not known before. Until the next step that emits
 /// here it is zero, and the producer's [`Place`] has the stamp.
-// In the order in which a hop uses it.
-#[repr(C)]
+// In the order in which a hop uses it, so that a small packet crosses in four cache lines.
+#[repr(C, align(64))]
 pub(crate) struct Local<T> {
     way: Cell<Way>,
+    /// Of packets taken plainly, how many the meter does not know of.
+    waiting: Cell<u32>,
     /// Packets sent that the meter does not know of.
     sent: Cell<u64>,
     /// Of the oldest packet.
@@ -42,7 +47,7 @@ pub(crate) struct Local<T> {
     consumer_node: usize,
     /// From which latency on a packet may be among the worst.
     worst_from: Cell<u64>,
-    /// Of packets taken plainly that the meter does not know of.
+    /// Their times.
     pending: Pending,
     /// Packets queued, where the way does not tell.
     length: Cell<u32>,
@@ -86,10 +91,10 @@ pub(crate) struct Ends {
 impl<T> Local<T> {
     pub(crate) fn new(state: Arc<EdgeState>, ends: Ends, recorder: Recorder) -> Local<T> {
         let Ends { deck, number, producer, consumer } = ends;
-        // A step may go over the capacity by its burst.
-        let room = packets(state.queue.capacity) * 2;
+        let room = packets(state.queue.capacity) * SPARE;
         Local {
             way: Cell::new(Way::Careful),
+            waiting: Cell::new(0),
             sent: Cell::new(0),
             header: Cell::default(),
             payload: Cell::new(None),
@@ -155,9 +160,9 @@ impl<T> Local<T> {
         self.deck.hand_over_to(self.consumer_node);
     }
 
-    /// Takes the packet where the edge goes the plain way.
+    /// Takes the packet where the edge goes the plain way; the payload is then [there](Local::payload) to be taken.
     #[inline(always)]
-    pub(crate) fn take_plainly(&self, ctx: &mut Ctx<'_>) -> Option<(T, Cause)> {
+    pub(crate) fn take_plainly(&self, ctx: &mut Ctx<'_>) -> Option<Cause> {
         if self.way.get() != Way::PlainOne {
             return None;
         }
@@ -175,14 +180,21 @@ impl<T> Local<T> {
         {
             return None;
         }
-        let payload = self.payload.take()?;
         self.way.set(Way::PlainEmpty);
         self.consumer.take_one();
-        if self.pending.push(latency as u32, age as u32) {
-            self.pending.publish(&self.recorder.meter);
+        self.pending.put(self.waiting.get(), latency as u32, age as u32);
+        self.waiting.set(self.waiting.get() + 1);
+        if self.waiting.get() == Pending::ROOM {
+            self.publish_times();
         }
         ctx.took(&cause);
-        Some((payload, cause))
+        Some(cause)
+    }
+
+    /// The payload of the packet that was taken plainly.
+    #[inline(always)]
+    pub(crate) fn payload(&self) -> Option<T> {
+        self.payload.take()
     }
 
     /// Leaves the plain way.
@@ -298,7 +310,12 @@ impl<T> Local<T> {
 
     fn tell_meter(&self) {
         self.state.meter.sent(self.sent.take());
-        self.pending.publish(&self.recorder.meter);
+        self.publish_times();
+    }
+
+    #[inline(never)]
+    fn publish_times(&self) {
+        self.pending.publish(self.waiting.take(), &self.recorder.meter);
     }
 
     fn len(&self) -> usize {
@@ -322,6 +339,10 @@ impl<T> InputView for Local<T> {
             (true, false) => Queued::Nothing,
             (true, true) => Queued::Ended,
         }
+    }
+
+    fn has_packet(&self) -> bool {
+        !self.is_empty()
     }
 
     fn must_be_asked(&self) -> bool {

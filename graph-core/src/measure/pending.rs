@@ -4,39 +4,31 @@ use std::cell::Cell;
 
 use super::EdgeMeter;
 
-/// A histogram lies on pages of its own, and so many visits at once cost little more than one.
-const TOGETHER: usize = 64;
-
-/// Latency and age of the last packets of an edge, until they are published to its meter.
+/// Latency and age of the last packets of an edge, in nanoseconds, until they are published to its meter.
 ///
 /// Only for an edge of which no more is measured ([`EdgeMeter::is_plain`]), and not for its worst packets, of which more
-/// is kept than that.
+/// is kept than that. How many wait is the owner's to know, which has it where it is at hand.
 #[derive(Debug)]
-pub(crate) struct Pending {
-    waiting: Cell<usize>,
-    times: [Cell<[u32; 2]>; TOGETHER],
-}
+pub(crate) struct Pending([Cell<[u32; 2]>; Pending::ROOM as usize]);
 
 impl Pending {
+    /// A histogram lies on pages of its own, and so many visits at once cost little more than one.
+    pub(crate) const ROOM: u32 = 64;
+
     pub(crate) fn new() -> Pending {
-        Pending { waiting: Cell::new(0), times: [const { Cell::new([0; 2]) }; TOGETHER] }
+        Pending([const { Cell::new([0; 2]) }; Pending::ROOM as usize])
     }
 
-    /// Adds a packet. Returns whether it is time to publish.
+    /// Keeps the times of a packet at a place below [`Pending::ROOM`].
     #[inline(always)]
-    pub(crate) fn push(&self, latency: u32, age: u32) -> bool {
-        let at = self.waiting.get() % TOGETHER;
-        self.times[at].set([latency, age]);
-        self.waiting.set(at + 1);
-        at + 1 == TOGETHER
+    pub(crate) fn put(&self, at: u32, latency: u32, age: u32) {
+        self.0[(at % Pending::ROOM) as usize].set([latency, age]);
     }
 
-    /// Tells the meter of all packets that wait.
-    #[inline(never)]
-    pub(crate) fn publish(&self, meter: &EdgeMeter) {
-        let waiting = self.waiting.replace(0);
+    /// Tells the meter of the first `waiting` packets.
+    pub(crate) fn publish(&self, waiting: u32, meter: &EdgeMeter) {
         if waiting > 0 {
-            meter.taken_plainly(&self.times[..waiting]);
+            meter.taken_plainly(&self.0[..waiting as usize]);
         }
     }
 }
