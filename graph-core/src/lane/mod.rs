@@ -536,7 +536,7 @@ impl Lane {
             self.publish();
         }
         self.hears_from_outside();
-        self.until_fair -= 1;
+        self.until_fair = self.until_fair.saturating_sub(1);
         self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
     }
 

@@ -144,6 +144,7 @@ struct ModelNode {
     /// What the packet in work gives, soonest first, and when it is done with.
     in_work: VecDeque<Emission>,
     busy_until: Stamp,
+    is_at_work: bool,
     /// When it let others step between two packets of one cause.
     paused: Option<Stamp>,
     /// What is held, or made aside.
@@ -203,6 +204,7 @@ impl ModelNode {
             dice,
             in_work: VecDeque::new(),
             busy_until: Stamp::ZERO,
+            is_at_work: false,
             paused: None,
             later: BinaryHeap::new(),
             aside_until: Stamp::ZERO,
@@ -357,6 +359,10 @@ impl Stepper for ModelNode {
         if let Some(flow) = self.go_on(ctx) {
             return Ok(flow);
         }
+        if std::mem::take(&mut self.is_at_work) {
+            // What is next is the lane's choice.
+            return Ok(Flow::Again);
+        }
         let held_until = self.release(ctx);
         let model = self.model.clone();
         let mut cause = self.take(ctx);
@@ -365,6 +371,7 @@ impl Stepper for ModelNode {
         }
         if let Some(cause) = cause {
             self.begin(cause, ctx);
+            self.is_at_work = true;
             return Ok(self.go_on(ctx).unwrap_or(Flow::Again));
         }
         if self.is_cut_off() || self.due == Some(Stamp::MAX) {
