@@ -371,8 +371,9 @@ impl Stepper for ModelNode {
         }
         if let Some(cause) = cause {
             self.begin(cause, ctx);
-            self.is_at_work = true;
-            return Ok(self.go_on(ctx).unwrap_or(Flow::Again));
+            let flow = self.go_on(ctx);
+            self.is_at_work = flow.is_some();
+            return Ok(flow.unwrap_or(Flow::Again));
         }
         if self.is_cut_off() || self.due == Some(Stamp::MAX) {
             return Ok(Flow::Done);
