@@ -104,7 +104,8 @@ fn nodes_without_a_model_are_refused_and_a_template_is_filled_in() {
     let template = desk.run(&["g.ron", "--costs-template", "--cost", "out=1ms"]);
     assert_eq!(template.status, Some(0), "{}", template.stderr);
     assert!(template.stdout.contains(r#""out": (work: "1 ms"),"#), "{}", template.stdout);
-    let filled = template.stdout.replace("interval: \"?\"", "interval: \"10 ms\"").replace("\"?\"", "\"2 ms\"");
+    let filled =
+        template.stdout.replace("interval: \"?\"", "interval: \"10 ms\"").replace("\"?\"", "\"2 ms\"");
     let desk = desk.with("filled.ron", filled);
     assert_eq!(desk.run(&["g.ron", "--virtual", "--costs", "filled.ron"]).status, Some(0));
 }
