@@ -172,16 +172,7 @@ impl Slot {
         place.set(Place::SPECIAL, is_source);
         place.set(Place::ASKS_INPUTS, inputs.iter().any(|input| input.must_be_asked()));
         place.set(Place::ASKS_OUTPUTS, outputs.iter().any(|output| output.must_be_asked()));
-        Slot {
-            place,
-            state: State::Running,
-            is_source,
-            failures: 0,
-            inputs,
-            outputs,
-            wires,
-            on_error,
-        }
+        Slot { place, state: State::Running, is_source, failures: 0, inputs, outputs, wires, on_error }
     }
 
     fn has_urgent_packet(&self) -> bool {
@@ -293,9 +284,8 @@ impl Lane {
         assets: Arc<dyn Assets>,
         sleep: Sleep,
     ) -> Lane {
-        let seat = |(stepper, slot): (Box<dyn Stepper>, Slot)| {
-            (Seat { place: slot.place.clone(), stepper }, slot)
-        };
+        let seat =
+            |(stepper, slot): (Box<dyn Stepper>, Slot)| (Seat { place: slot.place.clone(), stepper }, slot);
         let (seats, slots): (Vec<_>, Vec<_>) = nodes.into_iter().map(seat).unzip();
         let mut locals = Vec::new();
         let mut from_outside = Vec::new();

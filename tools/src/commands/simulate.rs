@@ -11,8 +11,10 @@ use graph_core::{
 };
 
 use super::{
-    fail, print,
-    run::{Circumstances, output, report, write},
+    fail,
+    output::Output,
+    print,
+    run::{Circumstances, report, write},
 };
 use crate::{
     cli::{RunArgs, SimulationArgs},
@@ -38,7 +40,7 @@ pub(super) fn run(args: &RunArgs, graph: &Graph, registry: &Registry) -> u8 {
         Ok(prepared) => prepared,
         Err(diagnostics) => return graph::refuse(&diagnostics, format),
     };
-    let output = match output(args) {
+    let output = match Output::open(args.report.output.as_deref()) {
         Ok(output) => output,
         Err(status) => return status,
     };
