@@ -10,8 +10,8 @@ use crate::{
 
 impl Prepared {
     /// Runs all lanes on the calling thread, in turn, until they have ended. Time moves only when no node has
-    /// anything to do, to the next timer, and when a node says that its work took time. After `limit` the sources
-    /// are ended.
+    /// anything to do, to the next timer or the end of modelled work, and when a node says that its work took time. After
+    /// `limit` the sources are ended.
     ///
     /// When nothing can happen any more although nodes are open, the run ends with a failure that names them.
     ///
