@@ -26,6 +26,7 @@ fn report(run: &Simulated) -> Report {
         elapsed: run.outcome.elapsed,
         interactions: run.outcome.interactions.clone(),
         interrupted: false,
+        simulation: None,
         notes: Vec::new(),
         failures: run.outcome.failures.clone(),
     }
