@@ -13,6 +13,7 @@ use super::Finding;
 
 const READINGS: u32 = 20_000;
 const HANDED_OVER: u64 = 20_000;
+const LOOKS: u32 = 1_000;
 /// Of two threads one may wait for the other's core.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -58,11 +59,17 @@ fn hand_over(clock: &Clock) -> HandedOver {
     let until = Instant::now() + PATIENCE;
     let wait = |cell: &AtomicU64, last: u64| {
         loop {
-            match cell.load(Ordering::Acquire) {
-                stamp if stamp != last => return Some(stamp),
-                _ if Instant::now() > until => return None,
-                _ => spin_loop(),
+            for _ in 0..LOOKS {
+                match cell.load(Ordering::Acquire) {
+                    stamp if stamp != last => return Some(stamp),
+                    _ => spin_loop(),
+                }
             }
+            if Instant::now() > until {
+                return None;
+            }
+            // The other one may wait for this core.
+            thread::yield_now();
         }
     };
     let mut seen = HandedOver { stamps: 0, negative: 0 };
