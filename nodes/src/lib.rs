@@ -11,6 +11,8 @@ pub mod types;
 pub mod audio;
 #[cfg(feature = "net")]
 pub mod net;
+#[cfg(feature = "spatial")]
+pub mod spatial;
 #[cfg(feature = "speech")]
 pub mod speech;
 
