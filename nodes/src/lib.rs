@@ -27,6 +27,10 @@ pub fn registry() -> graph_core::Registry {
     net::register(&mut registry);
     #[cfg(not(feature = "net"))]
     registry.absent("net");
+    #[cfg(feature = "spatial")]
+    spatial::register(&mut registry);
+    #[cfg(not(feature = "spatial"))]
+    registry.absent("spatial");
     #[cfg(feature = "speech")]
     speech::register(&mut registry);
     #[cfg(not(feature = "speech"))]
