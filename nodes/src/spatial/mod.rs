@@ -16,6 +16,7 @@ pub mod server;
 pub mod socket;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod wayfire;
 
 use graph_core::Registry;
 
@@ -28,5 +29,6 @@ pub fn register(registry: &mut Registry) {
         .node::<receive::Receive>()
         .source::<requests::Requests>()
         .sink::<results::Results>()
-        .node::<server::Server>();
+        .node::<server::Server>()
+        .node::<wayfire::Wayfire>();
 }
