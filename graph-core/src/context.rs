@@ -1,9 +1,6 @@
 //! What a node sees of the run while it steps.
 
-use std::{
-    cell::Cell,
-    ops::{Deref, DerefMut},
-};
+use std::ops::{Deref, DerefMut};
 
 use crate::{
     lane::LaneCore,
@@ -20,16 +17,12 @@ pub struct Ctx<'a> {
     pub(crate) node: usize,
     /// When the step began; moved on by taking from another lane.
     pub(crate) now: Stamp,
-    cause: Option<Cause>,
-    /// Causes taken in this step, for the account of a failure.
-    pub(crate) taken: u64,
-    /// Where a push overflowed a `full: fail` edge.
-    pub(crate) overflow: Cell<bool>,
+    pub(crate) cause: Option<Cause>,
 }
 
 impl<'a> Ctx<'a> {
     pub(crate) fn new(core: &'a LaneCore, node: usize, now: Stamp) -> Ctx<'a> {
-        Ctx { core, node, now, cause: None, taken: 0, overflow: Cell::new(false) }
+        Ctx { core, node, now, cause: None }
     }
 
     /// When the step began: the `taken` of the packet in hand. Logic that wants the time uses this.
@@ -87,11 +80,11 @@ impl<'a> Ctx<'a> {
         self.core.run.tell(self.core.name(self.node), turn, label, text);
     }
 
-    #[inline]
-    pub(crate) fn took(&mut self, cause: Cause) {
-        self.taken += 1;
+    #[inline(always)]
+    pub(crate) fn took(&mut self, cause: &Cause) {
+        self.core.took();
         if self.cause.is_none_or(|before| cause.origin < before.origin) {
-            self.cause = Some(cause);
+            self.cause = Some(*cause);
         }
     }
 }

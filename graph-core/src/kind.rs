@@ -8,10 +8,11 @@ use std::{
 
 use crate::{
     diagnostic::Diagnostics,
-    edge::{EdgeState, link_cross, link_local},
+    edge::{EdgeState, Ends, link_cross, link_local},
     file::RawWith,
-    lane::Marks,
+    packet::Packet,
     payload::Payload,
+    record::Recorder,
 };
 
 /// The node kinds that a build knows.
@@ -46,6 +47,8 @@ pub struct KindSpec {
     pub params: schemars::Schema,
     /// Whether a step may take long (a model, a blocking call), so that a derived lane holds this node alone.
     pub heavy: bool,
+    /// Whether each packet taken gives exactly one at each output; see [`Kind::ONE_TO_ONE`](crate::Kind::ONE_TO_ONE).
+    pub one_to_one: bool,
 }
 
 impl KindSpec {
@@ -82,6 +85,10 @@ pub struct PortSpec {
     pub wire: bool,
     /// What the port does.
     pub role: PortRole,
+    /// How many packets a step is expected to emit here at most; 1 for an input.
+    pub burst: usize,
+    /// Bytes of one packet in a queue: the header and the payload itself, without what that refers to.
+    pub packet_bytes: usize,
     /// Makes edges of the port's type.
     pub(crate) link: Link,
 }
@@ -93,8 +100,8 @@ pub(crate) struct Link {
     pub(crate) cross: LinkCross,
 }
 
-/// Makes an edge inside a lane: a `Tx<T>` and an `Rx<T>`.
-pub(crate) type LinkLocal = fn(Arc<EdgeState>, Rc<Marks>, usize, usize) -> (Box<dyn Any>, Box<dyn Any>);
+/// Makes an edge inside a lane: a `Local<T>`.
+pub(crate) type LinkLocal = fn(Arc<EdgeState>, Ends, Recorder) -> Rc<dyn Any>;
 /// Makes an edge between lanes: a `CrossTx<T>` and a `CrossRx<T>`.
 pub(crate) type LinkCross = fn(Arc<EdgeState>) -> (Box<dyn Any + Send>, Box<dyn Any + Send>);
 
@@ -138,9 +145,12 @@ pub enum Arity {
 }
 
 impl PortSpec {
-    /// Whether a packet here makes the node step, or there are none.
-    pub(crate) fn is_trigger(&self) -> bool {
-        !matches!(self.role, PortRole::Input { trigger: Trigger::Latch, .. })
+    /// What a packet here does; at an output, where there are none, nothing special.
+    pub(crate) fn trigger(&self) -> Trigger {
+        match self.role {
+            PortRole::Input { trigger, .. } => trigger,
+            PortRole::Output { .. } | PortRole::Done => Trigger::Trigger,
+        }
     }
 
     pub(crate) fn new<T: Payload>(name: &'static str, about: &'static str, role: PortRole) -> PortSpec {
@@ -152,6 +162,8 @@ impl PortSpec {
             shares: T::SHARE.is_some(),
             wire: false,
             role,
+            burst: 1,
+            packet_bytes: size_of::<Packet<T>>(),
             link: Link { local: link_local::<T>, cross: link_cross::<T> },
         }
     }

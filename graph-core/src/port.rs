@@ -1,13 +1,8 @@
 //! Ports: how a node takes and emits packets.
 
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-};
-
 use crate::{
     context::Ctx,
-    edge::{Rx, Tx},
+    edge::{EdgeState, Rx, Tx},
     kind::Trigger,
     measure::Side,
     packet::{Cause, Header, Packet},
@@ -28,15 +23,7 @@ pub struct Taken<T> {
 }
 
 /// An input port.
-pub struct In<T: Payload>(Option<Rc<Input<T>>>);
-
-/// The inside of an input, which the lane sees too.
-pub(crate) struct Input<T> {
-    pub(crate) rx: RefCell<Rx<T>>,
-    pub(crate) recorder: Recorder,
-    pub(crate) trigger: Trigger,
-    pub(crate) feedback: bool,
-}
+pub struct In<T: Payload>(Option<Rx<T>>);
 
 impl<T: Payload> Default for In<T> {
     fn default() -> Self {
@@ -45,51 +32,101 @@ impl<T: Payload> Default for In<T> {
 }
 
 impl<T: Payload> In<T> {
-    pub(crate) fn new(input: Rc<Input<T>>) -> In<T> {
-        In(Some(input))
+    pub(crate) fn new(edge: Rx<T>) -> In<T> {
+        In(Some(edge))
     }
 
     /// Takes the next packet, if there is one. Packets of cancelled turns and late ones are passed over.
-    #[inline]
+    #[inline(never)]
     pub fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Taken<T>> {
-        let input = self.0.as_deref()?;
-        let mut rx = input.rx.borrow_mut();
-        loop {
-            let packet = rx.pop()?;
-            // Stamps of another lane are only comparable with a reading made after the packet came over.
-            let taken = if matches!(*rx, Rx::Cross(_)) { ctx.clock().now() } else { ctx.now };
-            if ctx.is_cancelled(packet.header.turn) {
-                input.recorder.meter.cancelled(Side::Consumer);
-                continue;
-            }
-            if let Some(late) = rx.state().queue.late
-                && taken.since(packet.header.origin).is_some_and(|age| age > late)
-            {
-                input.recorder.dropped(taken);
-                continue;
-            }
-            ctx.now = taken;
-            let cause = input.recorder.taken(&packet.header, taken);
-            if input.trigger != Trigger::Latch {
-                ctx.took(cause);
-            }
-            return Some(Taken { payload: packet.payload, cause, header: packet.header });
+        match self.0.as_ref()? {
+            Rx::Local(edge) => loop {
+                let Packet { header, payload } = edge.pop()?;
+                let is_fit = is_fit(&header, ctx.now, &edge.state, &edge.recorder, ctx);
+                let cause = is_fit.then(|| edge.recorder.taken(&header, ctx.now));
+                edge.settle();
+                if let Some(cause) = cause {
+                    hold(&cause, &edge.state, ctx);
+                    return Some(Taken { payload, cause, header });
+                }
+            },
+            Rx::Cross(edge) => loop {
+                let Packet { header, payload } = edge.pop()?;
+                // Stamps of another lane are only comparable with a reading made after the packet came over.
+                let taken = ctx.core.clock.now_ordered();
+                if is_fit(&header, taken, &edge.state, &edge.recorder, ctx) {
+                    ctx.now = taken;
+                    let cause = edge.recorder.taken_unsettled(&header, taken);
+                    hold(&cause, &edge.state, ctx);
+                    return Some(Taken { payload, cause, header });
+                }
+            },
         }
+    }
+
+    /// Takes the next packet where nothing is to be looked at on the way, and gives it to `plainly` at once,
+    /// so that it is not moved more than once. Otherwise [`In::take`] is to be tried.
+    #[inline(always)]
+    pub(crate) fn take_plainly<R>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        plainly: impl FnOnce(&mut Ctx<'_>, T, Cause) -> R,
+    ) -> Option<R> {
+        if let Some(Rx::Local(edge)) = &self.0
+            && let Some(cause) = edge.take_plainly(ctx)
+            && let Some(payload) = edge.payload()
+        {
+            return Some(plainly(ctx, payload, cause));
+        }
+        None
     }
 
     /// Whether a packet is queued.
     pub fn is_empty(&self) -> bool {
-        self.0.as_ref().is_none_or(|input| input.rx.borrow().is_empty())
+        match &self.0 {
+            None => true,
+            Some(Rx::Local(edge)) => edge.is_empty(),
+            Some(Rx::Cross(edge)) => edge.is_empty(),
+        }
     }
 
     /// Whether no packet will come any more.
     pub fn is_ended(&self) -> bool {
-        self.0.as_ref().is_none_or(|input| input.rx.borrow().is_ended())
+        // In this order: the last push is before the close.
+        match &self.0 {
+            None => true,
+            Some(Rx::Local(edge)) => edge.state.is_closed() && edge.is_empty(),
+            Some(Rx::Cross(edge)) => edge.state.is_closed() && edge.is_empty(),
+        }
     }
 
     /// Whether an edge leads here.
     pub fn is_connected(&self) -> bool {
         self.0.is_some()
+    }
+}
+
+/// Whether a packet is neither void nor late; if it is, that is counted.
+#[inline]
+fn is_fit(header: &Header, taken: Stamp, state: &EdgeState, recorder: &Recorder, ctx: &Ctx<'_>) -> bool {
+    if ctx.is_cancelled(header.turn) {
+        recorder.meter.cancelled(Side::Consumer);
+        return false;
+    }
+    if let Some(late) = state.queue.late
+        && taken.since(header.origin).is_some_and(|age| age > late)
+    {
+        recorder.dropped(taken);
+        return false;
+    }
+    true
+}
+
+/// Makes a packet the one in hand, unless it came to a latch.
+#[inline]
+fn hold(cause: &Cause, state: &EdgeState, ctx: &mut Ctx<'_>) {
+    if state.trigger != Trigger::Latch {
+        ctx.took(cause);
     }
 }
 
@@ -117,32 +154,26 @@ impl<T: Payload> Latch<T> {
 }
 
 /// An output port.
-pub struct Out<T: Payload>(Rc<Output<T>>);
-
-/// The inside of an output, which the lane sees too.
-pub(crate) struct Output<T> {
-    pub(crate) edges: RefCell<Vec<Tx<T>>>,
+pub struct Out<T: Payload> {
+    /// The last of its edges; it gets the payload itself.
+    last: Option<Tx<T>>,
+    /// The others; they get a share of it.
+    others: Box<[Tx<T>]>,
     emitter: Emitter,
-    pub(crate) burst: usize,
-}
-
-impl<T> Output<T> {
-    pub(crate) fn new(edges: Vec<Tx<T>>, burst: usize) -> Output<T> {
-        Output { edges: RefCell::new(edges), emitter: Emitter::default(), burst }
-    }
 }
 
 /// Numbers the packets of a port.
 #[derive(Default)]
 pub(crate) struct Emitter {
-    seq: Cell<u64>,
+    seq: u64,
 }
 
 impl Emitter {
-    #[inline]
-    pub(crate) fn header(&self, cause: Cause, held: Nanos) -> Header {
-        let seq = self.seq.get();
-        self.seq.set(seq + 1);
+    /// The header of the next packet, whose `sent` is not known yet.
+    #[inline(always)]
+    pub(crate) fn header(&mut self, cause: &Cause, held: Nanos) -> Header {
+        let seq = self.seq;
+        self.seq += 1;
         Header {
             seq,
             origin: cause.origin,
@@ -156,55 +187,73 @@ impl Emitter {
 }
 
 impl<T: Payload> Out<T> {
-    pub(crate) fn new(output: Rc<Output<T>>) -> Out<T> {
-        Out(output)
+    pub(crate) fn new(mut edges: Vec<Tx<T>>) -> Out<T> {
+        let last = edges.pop();
+        Out { last, others: edges.into(), emitter: Emitter::default() }
     }
 
     /// Emits a packet due to the packet in hand: of those taken in this step, the one with the oldest origin. With
     /// none in hand it is due to itself, now.
-    #[inline]
+    #[inline(always)]
     pub fn emit(&mut self, ctx: &mut Ctx<'_>, payload: T) {
-        let cause = ctx.cause().unwrap_or_else(|| Cause::from_origin(ctx.now));
-        self.emit_as(ctx, cause, Nanos::ZERO, payload);
+        match &ctx.cause {
+            Some(cause) => self.put(ctx, cause, Nanos::ZERO, payload),
+            None => self.put(ctx, &Cause::from_origin(ctx.now), Nanos::ZERO, payload),
+        }
     }
 
     /// Emits data that came to exist on this host at `origin`. For sources.
     #[inline]
     pub fn emit_from(&mut self, ctx: &mut Ctx<'_>, origin: Stamp, payload: T) {
-        self.emit_as(ctx, Cause::from_origin(origin), Nanos::ZERO, payload);
+        self.put(ctx, &Cause::from_origin(origin), Nanos::ZERO, payload);
     }
 
     /// Emits a packet due to `cause`, of whose time here `held` was waited on purpose.
     #[inline]
     pub fn emit_as(&mut self, ctx: &mut Ctx<'_>, cause: Cause, held: Nanos, payload: T) {
-        let output = &*self.0;
-        let mut header = output.emitter.header(cause, held);
-        let mut edges = output.edges.borrow_mut();
-        let Some((last, others)) = edges.split_last_mut() else { return };
-        for edge in others {
-            let share = T::SHARE.expect("wiring refused a fan-out of what cannot be shared");
-            push(edge, ctx, &mut header, share(&payload));
+        self.put(ctx, &cause, held, payload);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, ctx: &Ctx<'_>, cause: &Cause, held: Nanos, payload: T) {
+        // Seen alone, so that the header is written once and where it belongs.
+        if let Some(Tx::Local(edge)) = &self.last
+            && edge.pushes_plainly()
+            && self.others.is_empty()
+        {
+            edge.push_plainly(self.emitter.header(cause, held), payload);
+        } else {
+            self.put_with_care(ctx, cause, held, payload);
         }
-        push(last, ctx, &mut header, payload);
+    }
+
+    #[inline(never)]
+    fn put_with_care(&mut self, ctx: &Ctx<'_>, cause: &Cause, held: Nanos, payload: T) {
+        let header = self.emitter.header(cause, held);
+        let Some(last) = &self.last else { return };
+        for edge in &self.others {
+            let share = T::SHARE.expect("wiring refused a fan-out of what cannot be shared");
+            push(edge, ctx, header, share(&payload));
+        }
+        push(last, ctx, header, payload);
     }
 
     /// Whether an edge leaves here.
     pub fn is_connected(&self) -> bool {
-        !self.0.edges.borrow().is_empty()
+        self.last.is_some()
     }
 }
 
-#[inline]
-fn push<T>(edge: &mut Tx<T>, ctx: &Ctx<'_>, header: &mut Header, payload: T) {
+fn push<T>(edge: &Tx<T>, ctx: &Ctx<'_>, header: Header, payload: T) {
     let overflow = match edge {
-        Tx::Local(edge) => edge.push(Packet { header: *header, payload }, ctx.now),
+        Tx::Local(edge) => edge.push(header, payload, ctx.now),
         Tx::Cross(edge) => {
-            header.sent = ctx.core.clock.now();
-            edge.push(Packet { header: *header, payload })
+            let sent = ctx.core.clock.now_ordered();
+            edge.push(Packet { header: Header { sent, ..header }, payload })
         }
     };
     if overflow {
-        ctx.overflow.set(true);
+        ctx.core.overflow(ctx.node);
     }
 }
 
@@ -225,8 +274,8 @@ impl Done {
         let now = ctx.clock().now();
         ctx.core.run.turns.effect(cause.turn, now);
         if let Some(recorder) = &self.recorder {
-            let header = Header { sent: now, ..self.emitter.header(cause, held) };
-            recorder.meter.sent();
+            let header = Header { sent: now, ..self.emitter.header(&cause, held) };
+            recorder.meter.sent(1);
             if ctx.is_cancelled(cause.turn) {
                 recorder.meter.cancelled(Side::Consumer);
             } else {

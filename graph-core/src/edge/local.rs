@@ -1,4 +1,4 @@
-//! An edge inside a lane: a plain ring.
+//! An edge inside a lane: a plain queue whose front has a place of its own, since there is seldom more.
 
 use std::{
     cell::{Cell, RefCell},
@@ -8,115 +8,387 @@ use std::{
 };
 
 use super::{EdgeState, packets};
-use crate::{file::Full, lane::Marks, measure::Side, packet::Packet, time::Stamp};
+use crate::{
+    context::Ctx,
+    file::{Capacity, Full},
+    kind::Trigger,
+    lane::{Deck, Place},
+    measure::{Pending, Side},
+    packet::{Cause, Header, Packet},
+    record::Recorder,
+    time::{Nanos, Stamp},
+    wiring::{InputView, OutputView, Queued},
+};
 
-/// Both ends of an edge inside a lane.
+/// Slots for each packet of the capacity: a step may go over it by its burst.
+pub(super) const SPARE: usize = 2;
+
+/// An edge inside a lane, both ends of it.
+///
+/// A packet's `sent` is the end of the step that emitted it, which is not known before. Until the next step that emits
+/// here it is zero, and the producer's [`Place`] has the stamp.
+// In the order in which a hop uses it, so that a small packet crosses in four cache lines.
+#[repr(C, align(64))]
 pub(crate) struct Local<T> {
+    way: Cell<Way>,
+    /// Of packets taken plainly, how many the meter does not know of.
+    waiting: Cell<u32>,
+    /// Packets sent that the meter does not know of.
+    sent: Cell<u64>,
+    /// Of the oldest packet.
+    header: Cell<Header>,
+    /// `None` where the queue is empty.
+    payload: Cell<Option<T>>,
+    /// The producer's step that pushed last.
+    pushed_in: Cell<u64>,
+    producer: Rc<Place>,
+    consumer: Rc<Place>,
+    deck: Rc<Deck>,
+    consumer_node: usize,
+    /// From which latency on a packet may be among the worst.
+    worst_from: Cell<u64>,
+    /// Their times.
+    pending: Pending,
+    /// Packets queued, where the way does not tell.
+    length: Cell<u32>,
+    /// With so many packets the edge keeps its producer from stepping.
+    full_at: Cell<u32>,
+    is_published: Cell<bool>,
+    number: usize,
+    producer_node: usize,
+    burst: Cell<usize>,
+    pub(crate) recorder: Recorder,
+    rest: RefCell<VecDeque<Packet<T>>>,
     pub(crate) state: Arc<EdgeState>,
-    queue: RefCell<VecDeque<Packet<T>>>,
-    /// Packets at the back whose `sent` is the end of the step that is running.
-    unsent: Cell<usize>,
-    waits_for_room: Cell<bool>,
-    marks: Rc<Marks>,
-    producer: usize,
-    consumer: usize,
+}
+
+/// How the next packet goes over an edge.
+///
+/// The plain way is for an edge that holds at most one packet, blocks and is not full with one, triggers, belongs to no path,
+/// whose consumer is there, and of which only latency and age are measured: there is little to look at then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Plainly; the queue is empty.
+    PlainEmpty,
+    /// Plainly; one packet is queued.
+    PlainOne,
+    /// With care.
+    Careful,
+}
+
+/// What an edge inside a lane joins.
+#[derive(Clone)]
+pub(crate) struct Ends {
+    pub(crate) deck: Rc<Deck>,
+    /// Of the edge among those of the lane.
+    pub(crate) number: usize,
+    /// By place in the lane.
+    pub(crate) producer: usize,
+    /// By place in the lane.
+    pub(crate) consumer: usize,
 }
 
 impl<T> Local<T> {
-    pub(crate) fn new(state: Arc<EdgeState>, marks: Rc<Marks>, producer: usize, consumer: usize) -> Local<T> {
-        // A step may go over the capacity by its burst.
-        let room = packets(state.queue.capacity) * 2;
+    pub(crate) fn new(state: Arc<EdgeState>, ends: Ends, recorder: Recorder) -> Local<T> {
+        let Ends { deck, number, producer, consumer } = ends;
+        let room = packets(state.queue.capacity) * SPARE;
         Local {
+            way: Cell::new(Way::Careful),
+            waiting: Cell::new(0),
+            sent: Cell::new(0),
+            header: Cell::default(),
+            payload: Cell::new(None),
+            pushed_in: Cell::new(0),
+            producer: deck.place(producer).clone(),
+            consumer: deck.place(consumer).clone(),
+            deck,
+            consumer_node: consumer,
+            worst_from: Cell::new(0),
+            pending: Pending::new(),
+            length: Cell::new(0),
+            full_at: Cell::new(u32::MAX),
+            is_published: Cell::new(true),
+            number,
+            producer_node: producer,
+            burst: Cell::new(1),
+            recorder,
+            rest: RefCell::new(VecDeque::with_capacity(room)),
             state,
-            queue: RefCell::new(VecDeque::with_capacity(room)),
-            unsent: Cell::new(0),
-            waits_for_room: Cell::new(false),
-            marks,
-            producer,
-            consumer,
         }
     }
 
-    /// Whether a burst fits. If not, the producer is marked when there is room.
-    #[inline]
-    pub(crate) fn has_room(&self, burst: usize, now: Stamp) -> bool {
-        let room = self.state.has_room(self.queue.borrow().len(), burst, now);
-        self.waits_for_room.set(!room);
-        room
+    /// Whether the edge may go the plain way once its queue is empty.
+    fn may_go_plainly(&self) -> bool {
+        self.triggers()
+            && self.state.queue.full == Full::Block
+            && !self.state.is_bound_in_time()
+            && self.full_at.get() > 1
+            && self.state.queue.late.is_none()
+            && self.producer_node != self.consumer_node
+            && !self.state.is_left()
+            && self.recorder.is_plain()
     }
 
-    /// Queues a packet; its `sent` is filled in by [`Local::commit`]. Returns whether the edge overflowed.
-    #[inline]
-    pub(crate) fn push(&self, packet: Packet<T>, now: Stamp) -> bool {
-        let meter = &self.state.meter;
-        meter.sent();
+    fn triggers(&self) -> bool {
+        self.state.trigger != Trigger::Latch
+    }
+
+    /// The producer emits at most so many packets in a step.
+    pub(crate) fn expect_bursts(&self, burst: usize) {
+        self.burst.set(burst);
+        if let (Full::Block, Capacity::Packets(packets)) = (self.state.queue.full, self.state.queue.capacity) {
+            let full_at = packets.max(burst) - burst + 1;
+            self.full_at.set(u32::try_from(full_at).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// Whether [`Local::push_plainly`] will do.
+    #[inline(always)]
+    pub(crate) fn pushes_plainly(&self) -> bool {
+        self.way.get() == Way::PlainEmpty
+    }
+
+    /// Queues a packet whose `sent` is the end of this step.
+    #[inline(always)]
+    pub(crate) fn push_plainly(&self, header: Header, payload: T) {
+        self.way.set(Way::PlainOne);
+        self.sent.set(self.sent.get() + 1);
+        self.header.set(header);
+        self.payload.set(Some(payload));
+        self.pushed_in.set(self.producer.step());
+        self.consumer.queue_one();
+        self.deck.hand_over_to(self.consumer_node);
+    }
+
+    /// Takes the packet where the edge goes the plain way; the payload is then [there](Local::payload) to be taken.
+    #[inline(always)]
+    pub(crate) fn take_plainly(&self, ctx: &mut Ctx<'_>) -> Option<Cause> {
+        if self.way.get() != Way::PlainOne {
+            return None;
+        }
+        let header = self.header.get();
+        let cause = header.cause(ctx.now);
+        let latency = cause.taken.0.wrapping_sub(header.began.0);
+        let age = cause.taken.0.wrapping_sub(cause.origin.0);
+        // What is out of order is not short either.
+        let is_short = (latency | age) >> u32::BITS == 0;
+        if !is_short
+            || latency >= self.worst_from.get()
+            || header.held != Nanos::ZERO
+            || header.sent != Stamp::ZERO
+            || cause.turn.is_some()
+        {
+            return None;
+        }
+        self.way.set(Way::PlainEmpty);
+        self.consumer.take_one();
+        self.pending.put(self.waiting.get(), latency as u32, age as u32);
+        self.waiting.set(self.waiting.get() + 1);
+        if self.waiting.get() == Pending::ROOM {
+            self.publish_times();
+        }
+        ctx.took(&cause);
+        Some(cause)
+    }
+
+    /// The payload of the packet that was taken plainly.
+    #[inline(always)]
+    pub(crate) fn payload(&self) -> Option<T> {
+        self.payload.take()
+    }
+
+    /// Leaves the plain way.
+    fn take_care(&self) {
+        if self.way.get() != Way::Careful {
+            self.length.set(u32::from(self.way.get() == Way::PlainOne));
+            self.way.set(Way::Careful);
+        }
+    }
+
+    /// Queues a packet whose `sent` is the end of this step. Returns whether the edge overflowed.
+    pub(crate) fn push(&self, mut header: Header, payload: T, now: Stamp) -> bool {
+        self.take_care();
+        self.sent.set(self.sent.get() + 1);
+        if self.is_published.replace(false) {
+            self.deck.is_unpublished(self.number);
+        }
         if self.state.is_left() {
-            meter.lost(Side::Producer, 1);
+            self.state.meter.lost(Side::Producer, 1);
             return false;
         }
-        let mut queue = self.queue.borrow_mut();
-        while self.state.queue.full != Full::Block && self.state.is_full(queue.len(), now) {
+        let full = self.state.queue.full;
+        while full != Full::Block && self.state.is_full(self.len(), now) {
             self.state.dropped(now);
-            match self.state.queue.full {
-                Full::DropOldest => {
-                    queue.pop_front();
-                    self.look_at_front(&queue);
-                    self.unsent.set(self.unsent.get().min(queue.len()));
-                }
+            match full {
+                Full::DropOldest => drop(self.pop()),
                 Full::Fail => return true,
                 Full::DropNewest | Full::Block => return false,
             }
         }
-        if queue.is_empty() {
-            self.state.front_is_since(now);
+        if self.producer_node == self.consumer_node {
+            // It may take the packet in the very step that emits it.
+            header.sent = now;
         }
-        queue.push_back(packet);
-        self.unsent.set(self.unsent.get() + 1);
-        if self.state.triggers {
-            self.marks.mark(self.consumer);
+        if self.is_empty() {
+            self.state.front_is_since(now);
+            self.header.set(header);
+            self.payload.set(Some(payload));
+        } else {
+            self.put_behind(header, payload);
+        }
+        self.pushed_in.set(self.producer.step());
+        self.length.set(self.length.get() + 1);
+        if self.length.get() == self.full_at.get() {
+            self.producer.is_kept(true);
+        }
+        if self.triggers() {
+            self.consumer.queue_one();
+            self.deck.hand_over_to(self.consumer_node);
         }
         false
     }
 
-    /// The step that pushed ended at `now`.
-    #[inline]
-    pub(crate) fn commit(&self, now: Stamp) {
-        let unsent = self.unsent.replace(0);
-        if unsent > 0 {
-            for packet in self.queue.borrow_mut().iter_mut().rev().take(unsent) {
-                packet.header.sent = now;
+    fn put_behind(&self, header: Header, payload: T) {
+        let mut rest = self.rest.borrow_mut();
+        if self.pushed_in.get() != self.producer.step() {
+            // Those of the step before: its end is known, and will not be for long.
+            let sent = self.producer.ended();
+            let unsent = rest.iter_mut().rev().take_while(|packet| packet.header.sent == Stamp::ZERO);
+            unsent.for_each(|packet| packet.header.sent = sent);
+            let front = self.header.get();
+            if front.sent == Stamp::ZERO {
+                self.header.set(Header { sent, ..front });
             }
         }
+        rest.push_back(Packet { header, payload });
     }
 
-    #[inline]
     pub(crate) fn pop(&self) -> Option<Packet<T>> {
-        let mut queue = self.queue.borrow_mut();
-        let packet = queue.pop_front()?;
-        match queue.front() {
-            Some(front) => self.state.front_is_since(front.header.sent),
-            // Begins at the front again, so that a queue of one stays in the same cache lines.
-            None => queue.clear(),
+        self.take_care();
+        let payload = self.payload.take()?;
+        let mut header = self.header.get();
+        if header.sent == Stamp::ZERO {
+            header.sent = self.producer.ended();
         }
-        if self.waits_for_room.replace(false) {
-            self.marks.mark(self.producer);
+        let length = self.length.get();
+        self.length.set(length - 1);
+        if length > 1 {
+            self.advance();
         }
-        Some(packet)
+        if self.triggers() {
+            self.consumer.take_one();
+        }
+        if length == self.full_at.get() {
+            self.producer.is_kept(false);
+        }
+        if self.producer.is_any(Place::REFUSED) {
+            self.deck.mark(self.producer_node);
+        }
+        Some(Packet { header, payload })
     }
 
-    fn look_at_front(&self, queue: &VecDeque<Packet<T>>) {
-        if let Some(front) = queue.front() {
-            self.state.front_is_since(front.header.sent);
+    /// After a packet was taken with care: whether the next may go the plain way.
+    pub(crate) fn settle(&self) {
+        if self.is_empty() && !self.is_published.get() && self.may_go_plainly() {
+            self.worst_from.set(self.recorder.meter.worst_from());
+            self.way.set(Way::PlainEmpty);
         }
     }
 
-    #[inline]
+    /// The next packet becomes the front.
+    fn advance(&self) {
+        if let Some(Packet { header, payload }) = self.rest.borrow_mut().pop_front() {
+            let sent = match header.sent {
+                Stamp::ZERO => self.producer.ended(),
+                sent => sent,
+            };
+            self.state.front_is_since(sent);
+            self.header.set(header);
+            self.payload.set(Some(payload));
+        }
+    }
+
+    fn tell_meter(&self) {
+        self.state.meter.sent(self.sent.take());
+        self.publish_times();
+    }
+
+    #[inline(never)]
+    fn publish_times(&self) {
+        self.pending.publish(self.waiting.take(), &self.recorder.meter);
+    }
+
+    fn len(&self) -> usize {
+        match self.way.get() {
+            Way::PlainEmpty => 0,
+            Way::PlainOne => 1,
+            Way::Careful => self.length.get() as usize,
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.queue.borrow().is_empty()
+        self.len() == 0
+    }
+}
+
+impl<T> InputView for Local<T> {
+    #[inline]
+    fn look(&self) -> Queued {
+        match (self.is_empty(), self.state.is_closed()) {
+            (false, _) => Queued::Packet,
+            (true, false) => Queued::Nothing,
+            (true, true) => Queued::Ended,
+        }
     }
 
-    pub(crate) fn close(&self) {
+    fn has_packet(&self) -> bool {
+        !self.is_empty()
+    }
+
+    fn must_be_asked(&self) -> bool {
+        false
+    }
+
+    fn state(&self) -> &EdgeState {
+        &self.state
+    }
+
+    fn publish(&self) {
+        self.take_care();
+        self.is_published.set(true);
+        self.tell_meter();
+    }
+
+    fn number(&self) -> Option<usize> {
+        Some(self.number)
+    }
+
+    fn leave(&self) {
+        self.state.leave();
+        self.tell_meter();
+        while self.pop().is_some() {
+            self.recorder.meter.left(1);
+        }
+    }
+}
+
+impl<T> OutputView for Local<T> {
+    fn has_room(&self, now: Stamp) -> bool {
+        self.state.account_for_room(self.state.has_room(self.len(), self.burst.get(), now), now)
+    }
+
+    fn must_be_asked(&self) -> bool {
+        self.state.queue.full == Full::Block && self.state.is_bound_in_time()
+    }
+
+    fn flush(&self) -> bool {
+        true
+    }
+
+    fn close(&self) {
+        self.tell_meter();
         self.state.close();
-        self.marks.mark(self.consumer);
+        self.consumer.set(Place::ENDING, true);
+        self.deck.mark(self.consumer_node);
     }
 }

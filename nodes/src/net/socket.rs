@@ -266,6 +266,17 @@ fn monotonic() -> io::Result<Stamp> {
     Ok(Stamp(nanos(clock_gettime(ClockId::CLOCK_MONOTONIC)?) as u64))
 }
 
+/// Whether the text may be an address: a host and a port. What the host is is looked up only when a socket is made.
+///
+/// # Errors
+///
+/// When it is none.
+pub(super) fn check_address(address: &str) -> Result<(), SocketError> {
+    let parts = address.rsplit_once(':');
+    let sound = parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if sound { Ok(()) } else { Err(SocketError::Address { address: address.into() }) }
+}
+
 fn resolve(address: &str) -> Result<SocketAddr, SocketError> {
     let found = address.to_socket_addrs().ok().and_then(|mut all| all.next());
     found.ok_or_else(|| SocketError::Address { address: address.into() })
@@ -283,6 +294,16 @@ fn socket_error(address: SocketAddr, source: io::Error) -> SocketError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_of_an_address_is_judged_without_looking_the_host_up() {
+        for good in ["127.0.0.1:5004", "[::1]:0", "glasses.home:65535"] {
+            assert!(check_address(good).is_ok(), "{good}");
+        }
+        for bad in ["", "127.0.0.1", ":5004", "127.0.0.1:", "127.0.0.1:65536", "glasses:rtp"] {
+            assert!(check_address(bad).is_err(), "{bad}");
+        }
+    }
 
     fn pair() -> (Receiving, Sending) {
         let receiving = Receiving::bind("127.0.0.1:0").unwrap();

@@ -1,0 +1,742 @@
+//! A lane: one thread's set of nodes and the order in which it steps them.
+//!
+//! The lane knows nothing of threads. [`Lane::turn`] runs one step or says until when there is nothing to do; a
+//! thread sleeps then, a simulation moves its clock.
+
+mod deck;
+
+use std::{
+    any::Any,
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    rc::Rc,
+    sync::Arc,
+};
+
+pub(crate) use deck::{Deck, Place};
+
+use crate::{
+    adapt::Stepper,
+    asset::Assets,
+    bell::{Bell, Waker},
+    build::Build,
+    context::Ctx,
+    error::{BuildError, NodeError},
+    file::{OnError, Restart},
+    kind::Trigger,
+    node::Flow,
+    run::RunCore,
+    time::{Clock, Nanos, Stamp},
+    wait::Sleep,
+    wire_port::WireInput,
+    wiring::{InputView, OutputView, Queued},
+};
+
+/// What the ports and contexts of a lane's nodes share.
+pub(crate) struct LaneCore {
+    pub(crate) clock: Clock,
+    pub(crate) run: Arc<RunCore>,
+    deck: Rc<Deck>,
+    bell: Arc<Bell>,
+    names: Vec<Arc<str>>,
+    /// When each node wants to be stepped.
+    alarms: Vec<Cell<Stamp>>,
+    /// The earliest of them.
+    next_alarm: Cell<Stamp>,
+    /// When the lane looks at what comes from outside of it.
+    attend_at: Cell<Stamp>,
+    /// Causes taken in the step that is running, for the account of a failure.
+    taken: Cell<u64>,
+}
+
+impl LaneCore {
+    pub(crate) fn new(run: Arc<RunCore>, deck: Rc<Deck>, bell: Arc<Bell>, names: Vec<Arc<str>>) -> LaneCore {
+        LaneCore {
+            clock: run.clock.clone(),
+            run,
+            deck,
+            bell,
+            alarms: names.iter().map(|_| Cell::new(Stamp::MAX)).collect(),
+            names,
+            next_alarm: Cell::new(Stamp::MAX),
+            attend_at: Cell::new(Stamp::ZERO),
+            taken: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn place(&self, node: usize) -> Rc<Place> {
+        self.deck.place(node).clone()
+    }
+
+    pub(crate) fn name(&self, node: usize) -> &str {
+        &self.names[node]
+    }
+
+    pub(crate) fn waker(&self, node: usize) -> Waker {
+        Waker::new(self.bell.clone(), node)
+    }
+
+    pub(crate) fn wake_at(&self, node: usize, stamp: Stamp) {
+        self.alarms[node].set(stamp);
+        self.next_alarm.set(self.next_alarm.get().min(stamp));
+        self.attend_at.set(self.attend_at.get().min(stamp));
+    }
+
+    #[inline]
+    pub(crate) fn took(&self) {
+        self.taken.set(self.taken.get() + 1);
+    }
+
+    /// A push of this step of `node` overflowed a `full: fail` edge.
+    #[cold]
+    pub(crate) fn overflow(&self, node: usize) {
+        self.deck.place(node).set(Place::OVERFLOWED, true);
+    }
+
+    fn ring_alarms(&self, now: Stamp) {
+        if now < self.next_alarm.get() {
+            return;
+        }
+        let mut next = Stamp::MAX;
+        for (node, alarm) in self.alarms.iter().enumerate() {
+            if alarm.get() <= now {
+                alarm.set(Stamp::MAX);
+                self.deck.mark(node);
+            } else {
+                next = next.min(alarm.get());
+            }
+        }
+        self.next_alarm.set(next);
+    }
+}
+
+/// A node: what every step needs of it, and no more.
+struct Seat {
+    place: Rc<Place>,
+    stepper: Box<dyn Stepper>,
+}
+
+/// How a node stands.
+pub(crate) struct Slot {
+    place: Rc<Place>,
+    state: State,
+    /// Whether it runs until it is told to stop.
+    is_source: bool,
+    /// Failures in a row.
+    failures: u32,
+    inputs: Vec<Rc<dyn InputView>>,
+    outputs: Vec<Rc<dyn OutputView>>,
+    /// Sockets from other nodes of the graph: a node with one ends by itself, when the other end has, and not by a
+    /// stop.
+    wires: Vec<Rc<WireInput>>,
+    on_error: OnError,
+}
+
+/// What the trigger inputs of a node hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Supply {
+    /// Something to take.
+    Packet,
+    /// Nothing now.
+    Nothing,
+    /// Nothing any more, feedback excepted.
+    Ended,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Running,
+    /// Failed; is made anew at this time.
+    Restarting(Stamp),
+    /// No more input comes.
+    Finishing,
+    /// Emits no more, but not all has been handed over.
+    Closing,
+    Closed,
+}
+
+impl Slot {
+    pub(crate) fn new(
+        place: Rc<Place>,
+        inputs: Vec<Rc<dyn InputView>>,
+        outputs: Vec<Rc<dyn OutputView>>,
+        wires: Vec<Rc<WireInput>>,
+        on_error: OnError,
+    ) -> Slot {
+        let feeds = |input: &&Rc<dyn InputView>| {
+            input.state().trigger != Trigger::Latch && !input.state().feedback
+        };
+        let is_source = wires.is_empty() && inputs.iter().filter(feeds).count() == 0;
+        place.set(Place::SPECIAL, is_source);
+        place.set(Place::ASKS_INPUTS, inputs.iter().any(|input| input.must_be_asked()));
+        place.set(Place::ASKS_OUTPUTS, outputs.iter().any(|output| output.must_be_asked()));
+        Slot {
+            place,
+            state: State::Running,
+            is_source,
+            failures: 0,
+            inputs,
+            outputs,
+            wires,
+            on_error,
+        }
+    }
+
+    fn has_urgent_packet(&self) -> bool {
+        let urgent = |input: &Rc<dyn InputView>| {
+            input.state().trigger == Trigger::Control && input.look() == Queued::Packet
+        };
+        self.inputs.iter().any(urgent)
+    }
+
+    /// What its trigger inputs hold.
+    fn supply(&self) -> Supply {
+        let (mut packet, mut fed, mut open) = (false, false, false);
+        for input in self.inputs.iter().filter(|input| input.state().trigger != Trigger::Latch) {
+            let queued = input.look();
+            let feedback = input.state().feedback;
+            packet |= queued == Queued::Packet;
+            fed |= !feedback;
+            open |= !feedback && queued != Queued::Ended;
+        }
+        match (packet, fed && !open) {
+            (true, _) => Supply::Packet,
+            (false, true) => Supply::Ended,
+            (false, false) => Supply::Nothing,
+        }
+    }
+
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        let is_running = state == State::Running;
+        self.place.set(Place::DEAF, !is_running);
+        self.place.set(Place::SPECIAL, self.is_source || !is_running || self.failures > 0);
+    }
+
+    /// Lets producers of other lanes know of the room that the step made.
+    fn settle_inputs(&self) {
+        for input in &self.inputs {
+            input.look();
+        }
+    }
+}
+
+/// A busy lane looks so often at what comes from other lanes.
+const ATTENTION: Nanos = Nanos(500);
+
+/// A busy lane looks so often at its descriptors, which is a system call.
+const DESCRIPTORS: Nanos = Nanos::from_micros(50);
+
+/// A spinning lane looks so often at what comes from other lanes before it reads the clock.
+const LOOKS_A_READING: u32 = 4;
+
+/// A busy lane tells so often what its meters do not know yet.
+const PUBLICATION: Nanos = Nanos::from_millis(1);
+
+/// After so many looks at what comes from outside, one step goes not to the node that is nearest to a sink but to the one
+/// whose turn it is, so that a node that always has something to do starves nobody.
+const LOOKS_BETWEEN_TURNS: u32 = 64;
+
+/// Before a node that failed with nothing in hand steps again under `on_error: skip`.
+const SKIP_PAUSE: Nanos = Nanos::from_millis(1);
+
+/// What a turn of a lane came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// A node stepped.
+    Stepped,
+    /// Nothing to do until then, or until somebody rings.
+    Idle(Stamp),
+    /// All nodes have closed.
+    Ended,
+}
+
+const NOBODY: usize = usize::MAX;
+
+/// One thread's set of nodes.
+pub(crate) struct Lane {
+    core: LaneCore,
+    /// Nearest to a sink first.
+    seats: Vec<Seat>,
+    /// As the seats.
+    slots: Vec<Slot>,
+    now: Stamp,
+    /// The node that is stepping, or stepped last.
+    stepping: usize,
+    /// Looks at what comes from outside until a step is given by turns.
+    until_fair: u32,
+    /// Whose turn that is.
+    fair: usize,
+    /// Edges inside the lane, by number.
+    locals: Vec<Rc<dyn InputView>>,
+    publish_at: Stamp,
+    /// Nodes with a control input.
+    controlled: Vec<usize>,
+    /// Inputs from other lanes whose packets make a node step.
+    from_outside: Vec<(usize, Rc<dyn InputView>)>,
+    descriptors_at: Stamp,
+    attention: Nanos,
+    open: usize,
+    assets: Arc<dyn Assets>,
+    sleep: Sleep,
+    /// How long it looks for work before it sleeps.
+    spin: Nanos,
+}
+
+impl Lane {
+    /// Its nodes, nearest to a sink first.
+    pub(crate) fn new(
+        core: LaneCore,
+        nodes: Vec<(Box<dyn Stepper>, Slot)>,
+        assets: Arc<dyn Assets>,
+        sleep: Sleep,
+    ) -> Lane {
+        let seat = |(stepper, slot): (Box<dyn Stepper>, Slot)| {
+            (Seat { place: slot.place.clone(), stepper }, slot)
+        };
+        let (seats, slots): (Vec<_>, Vec<_>) = nodes.into_iter().map(seat).unzip();
+        let mut locals = Vec::new();
+        let mut from_outside = Vec::new();
+        let mut controlled = Vec::new();
+        for (node, slot) in slots.iter().enumerate() {
+            core.deck.mark(node);
+            let inside = slot.inputs.iter().filter_map(|view| Some((view.number()?, view.clone())));
+            locals.extend(inside);
+            let views = slot.inputs.iter();
+            let asked = views.filter(|view| view.must_be_asked() && view.state().trigger != Trigger::Latch);
+            from_outside.extend(asked.map(|view| (node, view.clone())));
+            if slot.inputs.iter().any(|view| view.state().trigger == Trigger::Control) {
+                controlled.push(node);
+            }
+        }
+        locals.sort_by_key(|(number, _)| *number);
+        Lane {
+            open: slots.len(),
+            now: core.clock.now(),
+            stepping: NOBODY,
+            until_fair: LOOKS_BETWEEN_TURNS,
+            fair: 0,
+            locals: locals.into_iter().map(|(_, view)| view).collect(),
+            publish_at: Stamp::ZERO,
+            controlled,
+            from_outside,
+            descriptors_at: Stamp::ZERO,
+            // Virtual time stands still while nodes step.
+            attention: if core.clock.is_virtual() { Nanos::ZERO } else { ATTENTION },
+            core,
+            seats,
+            slots,
+            assets,
+            sleep,
+            spin: Nanos::ZERO,
+        }
+    }
+
+    /// Looks for work for so long before it sleeps, and before a timer is due.
+    pub(crate) fn spin(&mut self, spin: Nanos) {
+        self.spin = spin;
+    }
+
+    /// Runs on the calling thread until all nodes have closed.
+    pub(crate) fn run_to_end(&mut self) {
+        self.sleep.settle(&self.core.bell);
+        // One guard around all steps, since one around each costs more than a step of a small node.
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.run_until_panic())) {
+            self.panicked(panic);
+        }
+    }
+
+    fn run_until_panic(&mut self) {
+        loop {
+            match self.advance() {
+                Progress::Stepped => {}
+                Progress::Idle(until) => self.rest(until),
+                Progress::Ended => return,
+            }
+        }
+    }
+
+    /// As [`Lane::advance`], whatever the node does.
+    pub(crate) fn turn(&mut self) -> Progress {
+        match catch_unwind(AssertUnwindSafe(|| self.advance())) {
+            Ok(progress) => progress,
+            Err(panic) => {
+                self.panicked(panic);
+                Progress::Stepped
+            }
+        }
+    }
+
+    /// What a panicking step leaves half done is the node's own state, which a restart throws away.
+    fn panicked(&mut self, panic: Box<dyn Any + Send>) {
+        let node = std::mem::replace(&mut self.stepping, NOBODY);
+        if node == NOBODY {
+            resume_unwind(panic);
+        }
+        let error = NodeError::new(format!("panicked: {}", panic_message(&*panic)));
+        self.now = self.core.clock.now();
+        self.core.deck.place(node).end_step(self.now);
+        self.stepped(node, Err(error));
+    }
+
+    /// Sleeps until `until` or a ring. With a spin, the lane spins for so long before it sleeps, and wakes so much
+    /// before `until` to spin up to it.
+    fn rest(&mut self, until: Stamp) {
+        self.publish();
+        let until_sleep = self.now + self.spin;
+        self.spin_until(until.min(until_sleep));
+        let wake = if until == Stamp::MAX { until } else { until - self.spin };
+        if self.core.deck.any() {
+            return;
+        }
+        if self.now < wake && self.core.bell.doze() {
+            // Announced: from here on whoever sends rings, and what was sent before is seen.
+            if !self.hears_from_outside() {
+                let core = &self.core;
+                self.sleep.sleep(self.now, wake, |node| core.deck.mark(node));
+            }
+            self.core.bell.rise();
+            self.look_at_clock();
+        }
+        if self.spin > Nanos::ZERO && self.now >= wake {
+            self.spin_until(until);
+        }
+    }
+
+    /// Looks for something to do until `until`.
+    fn spin_until(&mut self, until: Stamp) {
+        while self.now < until {
+            // The clock costs as much as several looks.
+            for _ in 0..LOOKS_A_READING {
+                if self.hears_from_outside() {
+                    // It is all known that there is to know.
+                    self.now = self.core.clock.now();
+                    self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
+                    return;
+                }
+            }
+            std::hint::spin_loop();
+            let core = &self.core;
+            self.sleep.look(|node| core.deck.mark(node));
+            if core.bell.has_rung() || core.deck.any() {
+                return;
+            }
+            self.look_at_clock();
+        }
+    }
+
+    /// Marks the nodes that have packets from other lanes. Returns whether there is one.
+    fn hears_from_outside(&self) -> bool {
+        let deck = &self.core.deck;
+        let mut heard = false;
+        for (node, view) in &self.from_outside {
+            if !deck.place(*node).is_any(Place::DEAF) && view.has_packet() {
+                deck.mark(*node);
+                heard = true;
+            }
+        }
+        heard
+    }
+
+    /// Time has passed: a sleep, or other lanes' steps in a simulation.
+    pub(crate) fn look_at_clock(&mut self) -> Stamp {
+        self.now = self.core.clock.now_ordered();
+        self.now
+    }
+
+    /// Ends all nodes where they stand, and the run with them, so that no other lane waits for this one.
+    pub(crate) fn abandon(&mut self) {
+        self.core.run.stop();
+        for slot in self.slots.iter().filter(|slot| slot.state != State::Closed) {
+            slot.outputs.iter().for_each(|output| output.close());
+            slot.inputs.iter().for_each(|input| input.leave());
+        }
+    }
+
+    /// Accounts for what is still on the way to this lane, when no other lane can send any more.
+    pub(crate) fn settle(&mut self) {
+        for slot in &self.slots {
+            slot.inputs.iter().for_each(|input| input.leave());
+            slot.wires.iter().for_each(|wire| wire.give_up());
+        }
+    }
+
+    /// The nodes that have not closed.
+    pub(crate) fn open_nodes(&self) -> impl Iterator<Item = &str> {
+        let open = self.slots.iter().enumerate().filter(|(_, slot)| slot.state != State::Closed);
+        open.map(|(node, _)| self.core.name(node))
+    }
+
+    /// Steps the ready node that is nearest to a sink. A panic of a node goes through.
+    #[inline(always)]
+    fn advance(&mut self) -> Progress {
+        if self.now >= self.core.attend_at.get() {
+            self.attend();
+        }
+        let Some(node) = self.pick() else { return self.advance_if_any() };
+        self.step(node);
+        Progress::Stepped
+    }
+
+    #[inline(never)]
+    fn advance_if_any(&mut self) -> Progress {
+        self.attend();
+        match self.pick() {
+            Some(node) => self.step(node),
+            None if self.open == 0 => return Progress::Ended,
+            None => return Progress::Idle(self.core.next_alarm.get()),
+        }
+        Progress::Stepped
+    }
+
+    /// Marks the nodes that have something to do for a reason outside of this lane.
+    #[inline(never)]
+    fn attend(&mut self) {
+        self.stepping = NOBODY;
+        let Lane { core, now, .. } = self;
+        core.bell.answer(|word, bits| core.deck.mark_word(word, bits));
+        core.ring_alarms(*now);
+        if *now >= self.descriptors_at {
+            self.sleep.look(|node| core.deck.mark(node));
+            self.descriptors_at = *now + DESCRIPTORS;
+        }
+        if *now >= self.publish_at {
+            self.publish();
+        }
+        self.hears_from_outside();
+        self.until_fair -= 1;
+        self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
+    }
+
+    fn publish(&mut self) {
+        self.publish_at = self.now + PUBLICATION;
+        // A node alone has outputs whose other ends are no node's.
+        self.core.deck.publish(|edge| self.locals.get(edge).into_iter().for_each(|edge| edge.publish()));
+    }
+
+    #[inline(always)]
+    fn pick(&mut self) -> Option<usize> {
+        if self.until_fair == 0 || !self.controlled.is_empty() {
+            return self.pick_with_care();
+        }
+        self.core.deck.take_first()
+    }
+
+    #[inline(never)]
+    fn pick_with_care(&mut self) -> Option<usize> {
+        let deck = &self.core.deck;
+        let mut marked = self.controlled.iter().copied().filter(|&node| deck.is_marked(node));
+        if let Some(urgent) = marked.find(|&node| self.slots[node].has_urgent_packet()) {
+            deck.take(urgent);
+            return Some(urgent);
+        }
+        if self.until_fair > 0 {
+            return deck.take_first();
+        }
+        self.until_fair = LOOKS_BETWEEN_TURNS;
+        let node = deck.take_from(self.fair)?;
+        self.fair = node + 1;
+        Some(node)
+    }
+
+    #[inline(always)]
+    fn step(&mut self, node: usize) {
+        let seat = &mut self.seats[node];
+        if !seat.place.is_clear() {
+            return self.step_with_care(node);
+        }
+        seat.place.begin_step();
+        self.stepping = node;
+        self.core.taken.set(0);
+        let result = seat.stepper.step(&mut Ctx::new(&self.core, node, self.now));
+        self.now = self.core.clock.now();
+        seat.place.end_step(self.now);
+        if seat.place.is_clear() && matches!(result, Ok(Flow::Idle)) {
+            if seat.place.has_queued() {
+                self.core.deck.mark(node);
+            }
+            return;
+        }
+        self.stepped(node, result);
+    }
+
+    #[inline(never)]
+    fn step_with_care(&mut self, node: usize) {
+        self.stepping = NOBODY;
+        let slot = &mut self.slots[node];
+        if slot.state == State::Running && slot.is_source && self.core.run.is_stopping() {
+            slot.enter(State::Finishing);
+        }
+        match slot.state {
+            State::Running => {
+                if self.has_room(node) {
+                    self.call(node, |stepper, ctx| stepper.step(ctx));
+                }
+            }
+            State::Restarting(_) if slot.is_source && self.core.run.is_stopping() => self.close(node),
+            State::Restarting(at) if at <= self.now => self.restart(node),
+            State::Restarting(at) => self.core.wake_at(node, at),
+            State::Finishing => self.finish(node),
+            State::Closing => self.close(node),
+            State::Closed => {}
+        }
+    }
+
+    fn call(
+        &mut self,
+        node: usize,
+        call: impl FnOnce(&mut dyn Stepper, &mut Ctx<'_>) -> Result<Flow, NodeError>,
+    ) {
+        let slot = &mut self.slots[node];
+        slot.place.begin_step();
+        slot.place.set(Place::DEAF, slot.state != State::Running);
+        self.stepping = node;
+        self.core.taken.set(0);
+        let stepper = &mut *self.seats[node].stepper;
+        let result = call(stepper, &mut Ctx::new(&self.core, node, self.now));
+        self.now = self.core.clock.now();
+        slot.place.end_step(self.now);
+        self.stepped(node, result);
+    }
+
+    /// Whether the outputs have room for a step; if not, the node is marked when they have.
+    fn has_room(&self, node: usize) -> bool {
+        let slot = &self.slots[node];
+        if !slot.place.is_any(Place::FULL | Place::REFUSED | Place::ASKS_OUTPUTS) {
+            return true;
+        }
+        // All of them, so that each edge knows whether it keeps the node.
+        let mut room = true;
+        for output in &slot.outputs {
+            room &= output.has_room(self.now);
+        }
+        slot.place.set(Place::REFUSED, !room);
+        if !room {
+            slot.place.set(Place::DEAF, true);
+        }
+        room
+    }
+
+    /// A step of `node` is over that is not simply that.
+    #[inline(never)]
+    fn stepped(&mut self, node: usize, mut result: Result<Flow, NodeError>) {
+        self.stepping = NOBODY;
+        let slot = &mut self.slots[node];
+        if slot.place.is_any(Place::OVERFLOWED) {
+            slot.place.set(Place::OVERFLOWED, false);
+            result = result.and_then(|_| {
+                Err(NodeError::new(
+                    "an output edge with `full: fail` overflowed; give it more capacity or another policy",
+                ))
+            });
+        }
+        if slot.failures > 0 && result.is_ok() && (self.core.taken.get() > 0 || slot.is_source) {
+            // A step with nothing in hand proves nothing.
+            slot.failures = 0;
+            slot.enter(slot.state);
+        }
+        slot.settle_inputs();
+        match (slot.state, result) {
+            (State::Finishing, Ok(Flow::Done)) => self.close(node),
+            (State::Finishing, Ok(Flow::Idle | Flow::Busy)) => {}
+            (_, Ok(Flow::Again)) => self.core.deck.mark(node),
+            (_, Ok(Flow::Done)) => self.finish(node),
+            (_, Ok(Flow::Busy)) => slot.place.set(Place::DEAF, true),
+            (_, Ok(Flow::Idle)) => match slot.supply() {
+                Supply::Packet => self.core.deck.mark(node),
+                Supply::Ended => self.finish(node),
+                Supply::Nothing => {}
+            },
+            (State::Finishing, Err(error)) => {
+                let fatal = slot.on_error == OnError::Fail;
+                self.core.run.failed(self.core.name(node), &error.to_string(), 0, fatal);
+                self.close(node);
+            }
+            (_, Err(error)) => self.failed(node, &error, self.core.taken.get()),
+        }
+    }
+
+    fn finish(&mut self, node: usize) {
+        self.slots[node].enter(State::Finishing);
+        if self.has_room(node) {
+            self.call(node, |stepper, ctx| stepper.finish(ctx));
+        }
+    }
+
+    fn close(&mut self, node: usize) {
+        let slot = &mut self.slots[node];
+        slot.enter(State::Closing);
+        let mut flushed = true;
+        for output in &slot.outputs {
+            flushed &= output.flush();
+        }
+        if flushed {
+            slot.enter(State::Closed);
+            slot.outputs.iter().for_each(|output| output.close());
+            slot.inputs.iter().for_each(|input| input.leave());
+            self.open -= 1;
+        }
+    }
+
+    fn failed(&mut self, node: usize, error: &NodeError, lost: u64) {
+        let slot = &mut self.slots[node];
+        slot.failures += 1;
+        slot.enter(slot.state);
+        let again = match slot.on_error {
+            OnError::Fail => None,
+            OnError::Skip => {
+                if lost > 0 {
+                    self.core.deck.mark(node);
+                } else {
+                    // It failed with nothing in hand and would again: a pause keeps the lane from spinning over it.
+                    self.core.wake_at(node, self.now + SKIP_PAUSE);
+                }
+                Some(())
+            }
+            OnError::Restart(restart) => back_off(restart, slot.failures).map(|wait| {
+                let at = self.now + wait;
+                slot.enter(State::Restarting(at));
+                self.core.wake_at(node, at);
+            }),
+        };
+        self.core.run.failed(self.core.name(node), &error.to_string(), lost, again.is_none());
+        if again.is_none() {
+            self.close(node);
+        }
+    }
+
+    fn restart(&mut self, node: usize) {
+        let stepper = &mut self.seats[node].stepper;
+        let mut build = Build { core: &self.core, node, assets: &*self.assets, sleep: &mut self.sleep };
+        // A panic while it is made is a failure to make it.
+        let made = catch_unwind(AssertUnwindSafe(|| stepper.remake(&mut build)))
+            .unwrap_or_else(|panic| Err(BuildError::new(format!("panicked: {}", panic_message(&*panic)))));
+        match made {
+            Ok(()) => {
+                self.slots[node].enter(State::Running);
+                self.core.deck.mark(node);
+                // It may be the first of its lane that watches a descriptor.
+                self.sleep.settle(&self.core.bell);
+            }
+            Err(error) => self.failed(node, &NodeError::new(format!("cannot restart: {error}")), 0),
+        }
+    }
+}
+
+/// The wait before the restart after `failures` failures in a row; `None` when there were too many.
+fn back_off(restart: Restart, failures: u32) -> Option<Nanos> {
+    if restart.times.is_some_and(|times| failures > times) {
+        return None;
+    }
+    let doubled = restart.first.0.saturating_mul(1 << (failures - 1).min(40));
+    Some(Nanos(doubled.min(restart.max.0)))
+}
+
+/// What a panic said.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => text,
+        (None, Some(text)) => text,
+        (None, None) => "no message",
+    }
+}
