@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 
 use graph_core::{
-    Build, BuildError, Counter, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Stamp, Turn, Waker,
-    WireOut,
+    Build, BuildError, Counter, Ctx, Fault, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Stamp, Turn,
+    Waker, WireOut,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
     frame::Frame,
-    link::{BackOff, Connection, LinkError},
+    link::{BackOff, Connection, LinkError, refuse, wait_faults},
     socket::{Address, Outbox, Poll},
 };
 
@@ -83,12 +83,14 @@ impl Kind for Client {
     const ABOUT: &'static str = "Connects to a compositor's socket and writes messages to it.";
     type Params = ClientParams;
 
+    fn check(params: &ClientParams) -> Vec<Fault> {
+        let mut faults = wait_faults([("patience", params.patience), ("retry", params.retry)]);
+        faults.extend(Fault::of("socket", Address::new(&params.socket)));
+        faults
+    }
+
     fn new(params: &ClientParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
-        if params.patience == Nanos::ZERO || params.retry == Nanos::ZERO {
-            return Err(BuildError::new(
-                "patience and retry are waits above zero, such as \"1 s\" and \"5 ms\"",
-            ));
-        }
+        refuse(Client::check(params))?;
         Ok(Client {
             address: Address::new(&params.socket)?,
             poll: Poll::new(build)?,
@@ -118,6 +120,10 @@ impl Client {
         if let Some(error) = live.connection.over() {
             self.unanswered.add(live.due.len() as u64);
             let text = error.to_string();
+            // A peer that only takes connections is no success.
+            if live.answered > 0 {
+                self.back_off.worked();
+            }
             self.live = None;
             self.gone(&text, ctx);
             return false;

@@ -28,6 +28,7 @@ pub struct Encode {
 impl Kind for Encode {
     const KIND: &'static str = "spatial/encode";
     const ABOUT: &'static str = "A request as the bytes of a message.";
+    const ONE_TO_ONE: bool = true;
     type Params = CodecParams;
 
     fn new(params: &CodecParams, _: &mut Build<'_>) -> Result<Self, BuildError> {

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use graph_core::{Nanos, Waker, payload};
+use graph_core::{BuildError, Fault, Nanos, Waker, payload};
 
 use super::{frame::FrameError, socket::SocketError};
 
@@ -172,6 +172,21 @@ impl BackOff {
     /// It worked.
     pub fn worked(&mut self) {
         self.failures = 0;
+    }
+}
+
+/// A wait of zero would be attempts without an end.
+pub(super) fn wait_faults(waits: [(&'static str, Nanos); 2]) -> Vec<Fault> {
+    let none = |(param, wait): &(&'static str, Nanos)| (*wait == Nanos::ZERO).then_some(*param);
+    let message = || "a wait above zero is needed, such as \"5 ms\"".to_owned();
+    waits.iter().filter_map(none).map(|param| Fault { param, message: message() }).collect()
+}
+
+/// The first fault as words.
+pub(super) fn refuse(faults: Vec<Fault>) -> Result<(), BuildError> {
+    match faults.into_iter().next() {
+        Some(fault) => Err(BuildError::new(format!("{}: {}", fault.param, fault.message))),
+        None => Ok(()),
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a window manager asks, on time.
 
-use graph_core::{Build, BuildError, Counter, Cx, Flow, Kind, Nanos, NodeError, Source, Stamp};
+use graph_core::{Build, BuildError, Counter, Cx, Fault, Flow, Kind, Nanos, NodeError, Source, Stamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::link::refuse;
 use crate::types::Request;
 
 /// What `spatial/requests` asks, and when.
@@ -47,10 +48,14 @@ impl Kind for Requests {
     const ABOUT: &'static str = "Requests to a compositor, each at its time.";
     type Params = RequestsParams;
 
+    fn check(params: &RequestsParams) -> Vec<Fault> {
+        let message = || "it is empty: name at least one request, such as Views".to_owned();
+        let fault = || Fault { param: "script", message: message() };
+        params.script.is_empty().then(fault).into_iter().collect()
+    }
+
     fn new(params: &RequestsParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
-        if params.script.is_empty() {
-            return Err(BuildError::new("script is empty: name at least one request, such as Views"));
-        }
+        refuse(Requests::check(params))?;
         Ok(Requests {
             script: params.script.clone(),
             every: params.every,
@@ -109,6 +114,6 @@ mod tests {
     fn an_empty_script_is_refused() {
         let params = RequestsParams { script: Vec::new(), ..RequestsParams::default() };
         let error = testing::source::<Requests>(params).err().unwrap();
-        assert_eq!(error.to_string(), "script is empty: name at least one request, such as Views");
+        assert_eq!(error.to_string(), "script: it is empty: name at least one request, such as Views");
     }
 }

@@ -3,8 +3,8 @@
 use std::os::unix::net::UnixStream;
 
 use graph_core::{
-    Build, BuildError, Cause, Counter, Ctx, Flow, Kind, Nanos, Node, NodeError, Ports, Stamp, Turn, WireIn,
-    WireOut,
+    Build, BuildError, Cause, Counter, Ctx, Fault, Flow, Kind, Nanos, Node, NodeError, Ports, Stamp, Turn,
+    WireIn, WireOut,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -104,6 +104,10 @@ impl Kind for Server {
     const KIND: &'static str = "spatial/server";
     const ABOUT: &'static str = "A simulated compositor that answers over a Unix socket.";
     type Params = ServerParams;
+
+    fn check(params: &ServerParams) -> Vec<Fault> {
+        Fault::of("socket", Address::new(&params.socket)).into_iter().collect()
+    }
 
     fn new(params: &ServerParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
         let listener = Address::new(&params.socket)?.listen()?;

@@ -3,7 +3,8 @@
 use std::{collections::VecDeque, env, os::unix::net::UnixStream};
 
 use graph_core::{
-    Build, BuildError, Cause, Counter, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Stamp, Turn,
+    Build, BuildError, Cause, Counter, Ctx, Fault, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Stamp,
+    Turn,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +13,7 @@ use super::{
     desk::{FULL, halves},
     frame::{Codec, Framer, LIMIT, Progress, Scratch},
     homography::Homography,
-    link::{BackOff, LinkError},
+    link::{BackOff, LinkError, refuse, wait_faults},
     socket::{Address, Outbox, Poll},
 };
 use crate::types::{Event, Request, Response, Zone};
@@ -84,6 +85,7 @@ struct Live {
     outbox: Outbox,
     session: Session<Cause>,
     due: VecDeque<Stamp>,
+    answered: bool,
 }
 
 struct Notes {
@@ -116,18 +118,20 @@ impl Kind for Wayfire {
     const ABOUT: &'static str = "Does requests in the compositor Wayfire, and tells its events.";
     type Params = WayfireParams;
 
+    fn check(params: &WayfireParams) -> Vec<Fault> {
+        let mut faults = wait_faults([("patience", params.patience), ("retry", params.retry)]);
+        faults.extend(params.socket.as_deref().and_then(|name| Fault::of("socket", Address::new(name))));
+        faults
+    }
+
     fn new(params: &WayfireParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
+        refuse(Wayfire::check(params))?;
         let socket = params.socket.clone().or_else(|| env::var("WAYFIRE_SOCKET").ok());
         let socket = socket.ok_or_else(|| {
             BuildError::new(
                 "no socket is given and $WAYFIRE_SOCKET is not set: start Wayfire with its plugin ipc",
             )
         })?;
-        if params.patience == Nanos::ZERO || params.retry == Nanos::ZERO {
-            return Err(BuildError::new(
-                "patience and retry are waits above zero, such as \"1 s\" and \"5 ms\"",
-            ));
-        }
         Ok(Wayfire {
             address: Address::new(&socket)?,
             poll: Poll::new(build)?,
@@ -155,7 +159,6 @@ impl Wayfire {
         match self.open() {
             Ok(live) => {
                 self.notes.connected.add(1);
-                self.back_off.worked();
                 self.down = None;
                 self.live = Some(live);
             }
@@ -174,13 +177,17 @@ impl Wayfire {
             outbox.send(&stream, self.scratch.written()).map_err(LinkError::from)?;
         }
         let framer = Framer::new(Codec::Json, LIMIT);
-        Ok(Live { stream, framer, outbox, session, due: VecDeque::with_capacity(16) })
+        Ok(Live { stream, framer, outbox, session, due: VecDeque::with_capacity(16), answered: false })
     }
 
     /// There is no connection; the next attempt comes later.
     fn gone(&mut self, why: &str, ctx: &mut Ctx<'_>) {
         if let Some(live) = self.live.take() {
             self.notes.unanswered.add(live.session.unanswered() as u64);
+            // A compositor that only takes connections is no success.
+            if live.answered {
+                self.back_off.worked();
+            }
         }
         self.notes.failed.add(1);
         ctx.tell(Turn::NONE, "connection", why);
@@ -230,6 +237,7 @@ impl Live {
                 match self.session.hear(message)? {
                     Told::Answer(cause, response) => {
                         self.due.pop_front();
+                        self.answered = true;
                         ports.responses.emit_as(ctx, cause, Nanos::ZERO, response);
                     }
                     Told::Event(event) => ports.events.emit_from(ctx, ctx.now(), event),
