@@ -67,16 +67,10 @@ fn every_request_is_answered_and_its_lineage_crosses_the_socket_twice() {
                 paths: [(name: "round trip", from: "encode", to: "results.in")],
             )"#
         ));
-        let whole = outcome.edges.iter().all(|edge| edge.counts().sent == edge.counts().taken);
-        assert!(
-            whole,
-            "{:?}",
-            plan.edges
-                .iter()
-                .map(|edge| edge.name())
-                .zip(outcome.edges.iter().map(|e| e.counts()))
-                .collect::<Vec<_>>()
-        );
+        for (edge, meter) in plan.edges.iter().zip(&outcome.edges) {
+            let counts = meter.counts();
+            assert!(counts.sent > 0 && counts.sent == counts.taken, "{}: {counts:?}", edge.name());
+        }
         assert_eq!(outcome.paths[0].counts().completed, 500);
         assert_eq!((note(&outcome, "results", "answered"), note(&outcome, "results", "refused")), (334, 166));
     }
@@ -94,9 +88,8 @@ const OK: &[u8] = b"\x04\0\0\0\"Ok\"";
 /// Answers well twice on each connection and then misbehaves, in another way each time; the last one behaves.
 fn bad_server(listener: &UnixListener) {
     let misbehaviours: [&[u8]; 4] = [b"", b"\xff\xff\xff\xff huge", b"\x04\0\0\0\"O", b"\x02\0\0\0{]"];
-    for (n, (stream, last)) in
-        listener.incoming().zip(misbehaviours.iter().map(Some).chain([None])).enumerate()
-    {
+    let all = misbehaviours.iter().map(Some).chain([None]);
+    for (n, (last, stream)) in all.zip(listener.incoming()).enumerate() {
         let mut stream = stream.unwrap();
         let mut asked = 0;
         while read(&mut stream) {
@@ -125,9 +118,9 @@ fn a_peer_that_stalls_dies_and_sends_garbage_is_counted_and_the_graph_goes_on() 
         r#"(
             name: "spatial",
             nodes: {{
-                "requests": (kind: "spatial/requests", with: (count: 400, every: "2 ms")),
+                "requests": (kind: "spatial/requests", with: (count: 500, every: "2 ms")),
                 "encode": (kind: "spatial/encode"),
-                "client": (kind: "spatial/client", with: (socket: "@{name}", patience: "50 ms", retry: "1 ms")),
+                "client": (kind: "spatial/client", with: (socket: "@{name}", patience: "300 ms", retry: "1 ms")),
                 "receive": (kind: "spatial/receive"),
                 "decode": (kind: "spatial/decode"),
                 "results": (kind: "spatial/results"),
@@ -147,5 +140,5 @@ fn a_peer_that_stalls_dies_and_sends_garbage_is_counted_and_the_graph_goes_on() 
     let answered = note(&outcome, "results", "answered");
     let rest = note(&outcome, "client", "unanswered") + note(&outcome, "client", "unsent");
     assert!(answered > 100, "{answered}");
-    assert_eq!(answered + 1 + rest, 400);
+    assert_eq!(answered + 1 + rest, 500);
 }
