@@ -48,11 +48,11 @@ fn every_request_is_answered_and_its_lineage_crosses_the_socket_twice() {
                 nodes: {{
                     "requests": (kind: "spatial/requests", with: (count: 500, every: "100 us",
                                  script: [AssignZone(view: 1, zone: 2), Views, AssignZone(view: 9, zone: 1)])),
-                    "encode": (kind: "spatial/encode", with: (codec: "{codec}")),
+                    "encode": (kind: "spatial/encode", with: (codec: {codec})),
                     "client": (kind: "spatial/client", with: (socket: "{socket}")),
-                    "server": (kind: "spatial/server", with: (socket: "{socket}", codec: "{codec}")),
-                    "receive": (kind: "spatial/receive", with: (codec: "{codec}")),
-                    "decode": (kind: "spatial/decode", with: (codec: "{codec}")),
+                    "server": (kind: "spatial/server", with: (socket: "{socket}", codec: {codec})),
+                    "receive": (kind: "spatial/receive", with: (codec: {codec})),
+                    "decode": (kind: "spatial/decode", with: (codec: {codec})),
                     "results": (kind: "spatial/results"),
                 }},
                 edges: [

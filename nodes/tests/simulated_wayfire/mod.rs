@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 const LIMIT: usize = (1 << 20) - 4;
 
 /// Listens in `dir` until the process ends, and returns its socket.
-pub fn start(dir: &Path) -> PathBuf {
+pub(crate) fn start(dir: &Path) -> PathBuf {
     let socket = dir.join("wayfire-wayland-1-.socket");
     let listener = UnixListener::bind(&socket).unwrap();
     let dir = dir.to_owned();
