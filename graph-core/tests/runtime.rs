@@ -323,6 +323,57 @@ fn a_feedback_edge_does_not_keep_the_graph_from_ending() {
     assert!(run.edge("slow.out -> mix.back").counts().balance());
 }
 
+/// A cycle in which each packet becomes three, and room for one.
+fn cycle_without_room(lanes: [&str; 2]) -> String {
+    format!(
+        r#"(
+            lanes: {{ "a": (), "b": (), "c": () }},
+            nodes: {{
+                "every": (kind: "test/every", lane: "c", with: (count: 1000, period: "0 ns")),
+                "mix": (kind: "test/mix", lane: "{}"),
+                "thrice": (kind: "test/thrice", lane: "{}"),
+                "tell": (kind: "test/tell", lane: "a"),
+            }},
+            edges: [
+                (from: "every", to: "mix.in"),
+                (from: "mix", to: "thrice", queue: (capacity: 1)),
+                (from: "thrice", to: "mix.back", feedback: true, queue: (capacity: 1)),
+                (from: "thrice", to: "tell"),
+            ],
+        )"#,
+        lanes[0], lanes[1]
+    )
+}
+
+fn is_that_cycle(failure: &graph_core::run::Failure) -> bool {
+    let message = &failure.message;
+    failure.fatal
+        && message.starts_with("deadlock")
+        && message.contains("mix.out -> thrice.in (1 of 1)")
+        && message.contains("thrice.out -> mix.back (1 of 1)")
+        && !message.contains("tell")
+}
+
+#[test]
+fn a_cycle_of_full_queues_is_named_instead_of_waited_for() {
+    for lanes in [["a", "a"], ["a", "b"]] {
+        let run = run(&cycle_without_room(lanes));
+        assert!(run.outcome.failures.iter().any(is_that_cycle), "{:?}", run.outcome.failures);
+    }
+}
+
+#[test]
+fn a_cycle_of_full_queues_ends_a_run_of_threads() {
+    for lanes in [["a", "a"], ["a", "b"]] {
+        let plan = graph_core::testing::plan(&cycle_without_room(lanes), &registry());
+        let assets = std::sync::Arc::new(graph_core::NoAssets);
+        let prepared = graph_core::run::prepare(&plan, &registry(), assets, graph_core::Clock::monotonic());
+        let outcome = prepared.expect("prepared").start().expect("started").wait();
+        assert!(outcome.failures.iter().any(is_that_cycle), "{:?}", outcome.failures);
+        assert!(outcome.edges.iter().all(|edge| edge.counts().balance()));
+    }
+}
+
 #[test]
 fn no_data_never_passes() {
     let run = run(r#"(

@@ -25,7 +25,7 @@ use crate::{
     file::{OnError, Restart},
     kind::Trigger,
     node::Flow,
-    run::RunCore,
+    run::{RunCore, SUSPICION},
     time::{Clock, Nanos, Stamp},
     wait::Sleep,
     wire_port::WireInput,
@@ -163,23 +163,13 @@ impl Slot {
         wires: Vec<Rc<WireInput>>,
         on_error: OnError,
     ) -> Slot {
-        let feeds = |input: &&Rc<dyn InputView>| {
-            input.state().trigger != Trigger::Latch && !input.state().feedback
-        };
+        let feeds =
+            |input: &&Rc<dyn InputView>| input.state().trigger != Trigger::Latch && !input.state().feedback;
         let is_source = wires.is_empty() && inputs.iter().filter(feeds).count() == 0;
         place.set(Place::SPECIAL, is_source);
         place.set(Place::ASKS_INPUTS, inputs.iter().any(|input| input.must_be_asked()));
         place.set(Place::ASKS_OUTPUTS, outputs.iter().any(|output| output.must_be_asked()));
-        Slot {
-            place,
-            state: State::Running,
-            is_source,
-            failures: 0,
-            inputs,
-            outputs,
-            wires,
-            on_error,
-        }
+        Slot { place, state: State::Running, is_source, failures: 0, inputs, outputs, wires, on_error }
     }
 
     fn has_urgent_packet(&self) -> bool {
@@ -270,6 +260,8 @@ pub(crate) struct Lane {
     /// Edges inside the lane, by number.
     locals: Vec<Rc<dyn InputView>>,
     publish_at: Stamp,
+    /// When it looks whether nodes that are kept from stepping are so for ever.
+    suspect_at: Stamp,
     /// Nodes with a control input.
     controlled: Vec<usize>,
     /// Inputs from other lanes whose packets make a node step.
@@ -291,9 +283,8 @@ impl Lane {
         assets: Arc<dyn Assets>,
         sleep: Sleep,
     ) -> Lane {
-        let seat = |(stepper, slot): (Box<dyn Stepper>, Slot)| {
-            (Seat { place: slot.place.clone(), stepper }, slot)
-        };
+        let seat =
+            |(stepper, slot): (Box<dyn Stepper>, Slot)| (Seat { place: slot.place.clone(), stepper }, slot);
         let (seats, slots): (Vec<_>, Vec<_>) = nodes.into_iter().map(seat).unzip();
         let mut locals = Vec::new();
         let mut from_outside = Vec::new();
@@ -318,6 +309,7 @@ impl Lane {
             fair: 0,
             locals: locals.into_iter().map(|(_, view)| view).collect(),
             publish_at: Stamp::ZERO,
+            suspect_at: Stamp::MAX,
             controlled,
             from_outside,
             descriptors_at: Stamp::ZERO,
@@ -383,6 +375,7 @@ impl Lane {
     /// before `until` to spin up to it.
     fn rest(&mut self, until: Stamp) {
         self.publish();
+        let until = until.min(self.suspect_at);
         let until_sleep = self.now + self.spin;
         self.spin_until(until.min(until_sleep));
         let wake = if until == Stamp::MAX { until } else { until - self.spin };
@@ -447,7 +440,9 @@ impl Lane {
     /// Ends all nodes where they stand, and the run with them, so that no other lane waits for this one.
     pub(crate) fn abandon(&mut self) {
         self.core.run.stop();
-        for slot in self.slots.iter().filter(|slot| slot.state != State::Closed) {
+        self.open = 0;
+        for slot in self.slots.iter_mut().filter(|slot| slot.state != State::Closed) {
+            slot.enter(State::Closed);
             slot.outputs.iter().for_each(|output| output.close());
             slot.inputs.iter().for_each(|input| input.leave());
         }
@@ -484,6 +479,10 @@ impl Lane {
         match self.pick() {
             Some(node) => self.step(node),
             None if self.open == 0 => return Progress::Ended,
+            None if self.core.run.is_abandoned() => {
+                self.abandon();
+                return Progress::Ended;
+            }
             None => return Progress::Idle(self.core.next_alarm.get()),
         }
         Progress::Stepped
@@ -504,14 +503,22 @@ impl Lane {
             self.publish();
         }
         self.hears_from_outside();
-        self.until_fair -= 1;
+        self.until_fair = self.until_fair.saturating_sub(1);
         self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
     }
 
-    fn publish(&mut self) {
+    /// Tells the meters what they do not know yet, and now and then looks for a deadlock.
+    pub(crate) fn publish(&mut self) {
         self.publish_at = self.now + PUBLICATION;
         // A node alone has outputs whose other ends are no node's.
         self.core.deck.publish(|edge| self.locals.get(edge).into_iter().for_each(|edge| edge.publish()));
+        if self.now >= self.suspect_at {
+            let is_kept = self.seats.iter().any(|seat| seat.place.is_any(Place::REFUSED));
+            self.suspect_at = if is_kept { self.now + SUSPICION } else { Stamp::MAX };
+            if is_kept {
+                self.core.run.end_if_deadlocked(self.now);
+            }
+        }
     }
 
     #[inline(always)]
@@ -600,7 +607,7 @@ impl Lane {
     }
 
     /// Whether the outputs have room for a step; if not, the node is marked when they have.
-    fn has_room(&self, node: usize) -> bool {
+    fn has_room(&mut self, node: usize) -> bool {
         let slot = &self.slots[node];
         if !slot.place.is_any(Place::FULL | Place::REFUSED | Place::ASKS_OUTPUTS) {
             return true;
@@ -613,6 +620,7 @@ impl Lane {
         slot.place.set(Place::REFUSED, !room);
         if !room {
             slot.place.set(Place::DEAF, true);
+            self.suspect_at = self.suspect_at.min(self.now + SUSPICION);
         }
         room
     }

@@ -1,6 +1,7 @@
 //! Running a checked graph, on threads or under virtual time.
 
 mod core;
+mod deadlock;
 mod outcome;
 mod prepare;
 mod setup;
@@ -9,6 +10,7 @@ mod threads;
 mod wishes;
 
 pub(crate) use self::core::RunCore;
+pub(crate) use self::deadlock::SUSPICION;
 pub use self::{
     core::{Event, Stopper},
     outcome::{Cancelled, Failure, Interactions, Note, Outcome},

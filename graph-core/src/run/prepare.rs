@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     core::{Event, RunCore, Stopper},
+    deadlock::Waits,
     setup::{CrossRxSetup, LaneSetup, LocalSetup, NodeSetup},
 };
 use crate::{
@@ -14,7 +15,8 @@ use crate::{
     bell::{Bell, Waker},
     check::{Plan, PlanEdge},
     diagnostic::Diagnostics,
-    edge::{EdgeState, WireTable},
+    edge::{EdgeState, Join, WireTable},
+    file::Full,
     kind::{Arity, KindSpec, Kinds, PortRole, PortSpec},
     measure::{EdgeMeter, EdgeSpec, PathMeter, PathSpec},
     record::{PathEnd, Recorder},
@@ -177,12 +179,24 @@ impl<'a> Preparation<'a> {
             return;
         }
         let queue = edge.queue.before(to_port);
-        let meter = self.edges[index].clone();
-        let (producer, consumer) = (self.waker(from), self.waker(to.node));
-        let run = self.run.clone();
-        let trigger = to_port.trigger();
-        let state = EdgeState::new(meter, queue, run, producer, consumer, trigger, edge.feedback);
-        let state = Arc::new(state);
+        let join = Join {
+            meter: self.edges[index].clone(),
+            producer: self.waker(from),
+            consumer: self.waker(to.node),
+            trigger: to_port.trigger(),
+            feedback: edge.feedback,
+        };
+        let state = Arc::new(EdgeState::new(join, queue, self.run.clone()));
+        if queue.full == Full::Block {
+            self.run.watch_for_deadlock(Waits {
+                edge: edge.name().to_string(),
+                capacity: queue.capacity,
+                producer: from,
+                consumer: to.node,
+                burst: from_port.burst,
+                state: state.clone(),
+            });
+        }
         if edge.crosses {
             let (tx, rx) = (from_port.link.cross)(state);
             node(nodes, from).tx.push((from_port.name, tx));

@@ -43,9 +43,13 @@ impl Prepared {
             } else if next == Stamp::MAX && !run.is_stopping() && end < Stamp::MAX {
                 run.clock.advance_to(end);
             } else if next == Stamp::MAX {
+                lanes.iter_mut().for_each(Lane::publish);
                 let open: Vec<_> = lanes.iter().flat_map(Lane::open_nodes).collect();
-                let message =
-                    format!("nothing can happen any more, and these nodes are open: {}", open.join(", "));
+                // Whoever waits has waited for ever.
+                let deadlock = run.deadlock(Stamp::MAX);
+                let message = deadlock.unwrap_or_else(|| {
+                    format!("nothing can happen any more, and these nodes are open: {}", open.join(", "))
+                });
                 run.failed("graph", &message, 0, true);
                 break;
             } else {

@@ -1,10 +1,11 @@
 //! A message as a response.
 
-use graph_core::{Build, BuildError, Counter, Cx, Kind, NodeError, Transform};
+use graph_core::{Build, BuildError, Counter, Cx, Kind, NoSample, NodeError, Sample, Transform};
 
 use super::{
     encode::CodecParams,
-    frame::{Codec, Frame},
+    frame::{Codec, Frame, Scratch},
+    message::Stamping,
 };
 use crate::types::Response;
 
@@ -24,6 +25,14 @@ impl Kind for Decode {
             codec: params.codec,
             garbage: build.counter("garbage", "Messages that were no response."),
         })
+    }
+
+    fn sample(given: Option<CodecParams>, sample: &mut Sample<'_>) -> Result<CodecParams, NoSample> {
+        let params = given.unwrap_or_default();
+        let mut scratch = Scratch::default();
+        params.codec.write_response(&Response::Ok, Stamping::default(), &mut scratch)?;
+        sample.feed("in", Frame::new(scratch.written()));
+        Ok(params)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A request as a message.
 
-use graph_core::{Build, BuildError, Cx, Kind, NodeError, Transform};
+use graph_core::{Build, BuildError, Cx, Kind, NoSample, NodeError, Sample, Transform};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -33,6 +33,11 @@ impl Kind for Encode {
 
     fn new(params: &CodecParams, _: &mut Build<'_>) -> Result<Self, BuildError> {
         Ok(Encode { codec: params.codec, scratch: Scratch::default(), sequence: 0 })
+    }
+
+    fn sample(given: Option<CodecParams>, sample: &mut Sample<'_>) -> Result<CodecParams, NoSample> {
+        sample.feed("in", Request::AssignZone { view: 42, zone: 3 });
+        Ok(given.unwrap_or_default())
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a window manager asks, on time.
 
-use graph_core::{Build, BuildError, Counter, Cx, Fault, Flow, Kind, Nanos, NodeError, Source, Stamp};
+use graph_core::{
+    Build, BuildError, Counter, Cx, Fault, Flow, Kind, Nanos, NoSample, NodeError, Sample, Source, Stamp,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -65,6 +67,12 @@ impl Kind for Requests {
             due: None,
             behind: build.counter("behind schedule", "Requests that left after the next one was due."),
         })
+    }
+
+    fn sample(given: Option<RequestsParams>, sample: &mut Sample<'_>) -> Result<RequestsParams, NoSample> {
+        let params = RequestsParams { count: u64::MAX, ..given.unwrap_or_default() };
+        sample.every(params.every);
+        Ok(params)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What became of the requests.
 
-use graph_core::{Build, BuildError, Counter, Kind, NodeError, Sink, SinkCx};
+use graph_core::{Build, BuildError, Counter, Kind, NoSample, NodeError, Sample, Sink, SinkCx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,6 +27,11 @@ impl Kind for Results {
             answered: build.counter("answered", "Requests that were done."),
             refused: build.counter("refused", "Requests that were refused."),
         })
+    }
+
+    fn sample(given: Option<ResultsParams>, sample: &mut Sample<'_>) -> Result<ResultsParams, NoSample> {
+        sample.feed("in", Response::Ok);
+        Ok(given.unwrap_or_default())
     }
 }
 

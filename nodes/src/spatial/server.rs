@@ -1,10 +1,13 @@
 //! A compositor's end of the socket.
 
-use std::os::unix::net::UnixStream;
+use std::{
+    io::{self, Read, Write},
+    os::unix::net::UnixStream,
+};
 
 use graph_core::{
-    Build, BuildError, Cause, Counter, Ctx, Fault, Flow, Kind, Nanos, Node, NodeError, Ports, Stamp, Turn,
-    WireIn, WireOut,
+    Build, BuildError, Cause, Counter, Ctx, Fault, Flow, Kind, Nanos, NoSample, Node, NodeError, Ports,
+    Sample, Stamp, Turn, WireIn, WireOut,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,7 +20,7 @@ use super::{
     message::Stamping,
     socket::{Address, Listener, Outbox, Poll},
 };
-use crate::types::{Refusal, Response, Zone};
+use crate::types::{Refusal, Request, Response, Zone};
 
 /// Peers at most; a further one is hung up on.
 const PEERS: usize = 64;
@@ -130,6 +133,32 @@ impl Kind for Server {
                 malformed: build.counter("malformed", "Messages that were no request."),
             },
         })
+    }
+
+    fn sample(given: Option<ServerParams>, sample: &mut Sample<'_>) -> Result<ServerParams, NoSample> {
+        let socket = sample.dir().join("ipc.sock").display().to_string();
+        let params = ServerParams { socket: socket.clone(), ..given.unwrap_or_default() };
+        let mut scratch = Scratch::default();
+        params.codec.write_request(
+            &Request::AssignZone { view: 1, zone: 1 },
+            Stamping::default(),
+            &mut scratch,
+        )?;
+        let (address, mut asking, mut answers) = (Address::new(&socket)?, None, vec![0; 4096]);
+        sample.outside(move || {
+            // The server is there by now, and not before.
+            let stream: &mut UnixStream = match &mut asking {
+                Some(stream) => stream,
+                None => asking.insert(address.connect().map_err(io::Error::other)?.0),
+            };
+            stream.write_all(scratch.written())?;
+            // What was answered so far.
+            stream.read(&mut answers).map(drop).or_else(|error| match error.kind() {
+                io::ErrorKind::WouldBlock => Ok(()),
+                _ => Err(error),
+            })
+        });
+        Ok(params)
     }
 }
 
@@ -252,7 +281,7 @@ impl Answering<'_> {
         let stamp = Stamping { sequence, timestamp: ctx.now().0 };
         let written = self.codec.write_response(&response, stamp, self.scratch);
         // A desk of that many views is a mistake in the graph file, and the peer that asked pays.
-        written.map_err(|error| LinkError::Broken(std::io::Error::other(error)))
+        written.map_err(|error| LinkError::Broken(io::Error::other(error)))
     }
 }
 
