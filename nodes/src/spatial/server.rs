@@ -327,7 +327,6 @@ impl Node for Server {
         }
         Ok(Flow::Idle)
     }
-}
 
 #[cfg(test)]
 mod tests {
