@@ -327,11 +327,10 @@ impl Node for Server {
         }
         Ok(Flow::Idle)
     }
+}
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Write, os::unix::net::UnixStream};
-
     use graph_core::testing::{self, Alone};
     use proptest::prelude::*;
 
