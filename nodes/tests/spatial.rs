@@ -142,3 +142,17 @@ fn a_peer_that_stalls_dies_and_sends_garbage_is_counted_and_the_graph_goes_on() 
     assert!(answered > 100, "{answered}");
     assert_eq!(answered + 1 + rest, 500);
 }
+
+#[test]
+fn the_graph_that_ships_answers_every_request_and_ends() {
+    let text = include_str!("../../graphs/spatial.ron");
+    // A socket and a length of this test's own; threads of its own priority are the machine's to refuse.
+    let text = text.replace("graphrun-spatial.sock", &format!("@{}", name("ships"))).replace("10000", "1000");
+    let (plan, outcome) = run(&text);
+    assert_eq!(note(&outcome, "results", "answered"), 1_000);
+    let trips = plan.paths.iter().zip(&outcome.paths);
+    for (path, meter) in trips {
+        let counts = meter.counts();
+        assert_eq!((counts.completed, counts.left), (1_000, 0), "{}", path.name);
+    }
+}
