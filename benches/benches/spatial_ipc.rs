@@ -272,7 +272,7 @@ fn through_a_graph(requests: u64) -> u64 {
                 (from: "receive", to: "decode"),
                 (from: "decode", to: "results"),
             ],
-            paths: [(name: "round trip", from: "encode", to: "results.in")],
+            paths: [(name: "round trip", from: "encode", to: "results.in", via: ["server"])],
         )"#,
         requests + 20,
         EVERY.as_micros(),

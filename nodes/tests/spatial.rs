@@ -64,7 +64,7 @@ fn every_request_is_answered_and_its_lineage_crosses_the_socket_twice() {
                     (from: "receive", to: "decode"),
                     (from: "decode", to: "results"),
                 ],
-                paths: [(name: "round trip", from: "encode", to: "results.in")],
+                paths: [(name: "round trip", from: "encode", to: "results.in", via: ["server"])],
             )"#
         ));
         for (edge, meter) in plan.edges.iter().zip(&outcome.edges) {
