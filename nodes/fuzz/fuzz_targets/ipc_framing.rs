@@ -14,7 +14,7 @@ fn messages(
     let (mut framer, mut messages) = (Framer::new(codec, LIMIT), Vec::new());
     loop {
         loop {
-            match framer.next() {
+            match framer.message() {
                 Ok(Some(message)) => messages.push(message.to_vec()),
                 Ok(None) => break,
                 Err(error) => return (messages, Some(error)),

@@ -148,7 +148,7 @@ impl Framer {
     ///
     /// When a head announces too much, or is none; no message comes after that.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<&[u8]>, FrameError> {
+    pub fn message(&mut self) -> Result<Option<&[u8]>, FrameError> {
         let kept = &self.buffer[self.start..self.end];
         let head = self.codec.head();
         if kept.len() < head {
@@ -305,7 +305,7 @@ mod tests {
             space[..count].copy_from_slice(&stream[..count]);
             framer.filled(count);
             stream = &stream[count..];
-            while let Some(message) = framer.next()? {
+            while let Some(message) = framer.message()? {
                 messages.push(message.to_vec());
             }
             if stream.is_empty() {

@@ -114,7 +114,7 @@ fn emit(
 ) -> Result<u64, LinkError> {
     let mut emitted = 0;
     while emitted < BURST as u64
-        && let Some(message) = framer.next()?
+        && let Some(message) = framer.message()?
     {
         let key = connection.answer().ok_or(LinkError::Unasked)?;
         let cause = ports.wire.take(ctx, key).unwrap_or_else(|| Cause::from_origin(ctx.clock().now()));

@@ -239,7 +239,7 @@ impl Peer {
         loop {
             desk.scratch.clear();
             while answered < BURST
-                && let Some(message) = self.framer.next()?
+                && let Some(message) = self.framer.message()?
             {
                 answered += 1;
                 let cause = ports.requests.take(ctx, self.key);
@@ -362,7 +362,7 @@ mod tests {
     fn heard(stream: &mut UnixStream) -> Option<Vec<String>> {
         let (mut framer, mut messages) = (Framer::new(Codec::Json, LIMIT), Vec::new());
         loop {
-            while let Some(message) = framer.next().unwrap() {
+            while let Some(message) = framer.message().unwrap() {
                 messages.push(String::from_utf8(message[4..].to_vec()).unwrap());
             }
             match framer.read(&mut *stream).unwrap() {

@@ -233,7 +233,7 @@ impl Live {
     fn hear(&mut self, ports: &mut WayfirePorts, ctx: &mut Ctx<'_>) -> Result<bool, Over> {
         let mut heard = 0;
         loop {
-            while let Some(message) = self.framer.next().map_err(LinkError::from)? {
+            while let Some(message) = self.framer.message().map_err(LinkError::from)? {
                 match self.session.hear(message)? {
                     Told::Answer(cause, response) => {
                         self.due.pop_front();

@@ -171,7 +171,7 @@ mod tests {
         let bytes = scratch.written();
         framer.space()[..bytes.len()].copy_from_slice(bytes);
         framer.filled(bytes.len());
-        std::iter::from_fn(|| framer.next().unwrap().map(|message| read_json(message).unwrap())).collect()
+        std::iter::from_fn(|| framer.message().unwrap().map(|message| read_json(message).unwrap())).collect()
     }
 
     #[test]
