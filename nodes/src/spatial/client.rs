@@ -69,6 +69,15 @@ struct Live {
     answered: u64,
 }
 
+impl Live {
+    /// Forgets the requests that have an answer.
+    fn settle(&mut self) {
+        let answered = self.connection.answered();
+        self.due.drain(..((answered - self.answered) as usize).min(self.due.len()));
+        self.answered = answered;
+    }
+}
+
 /// The ports of [`Client`].
 pub struct ClientPorts {
     messages: In<Frame>,
@@ -111,15 +120,15 @@ impl Client {
     /// Takes notice of answers and failures. Returns whether there is a connection.
     fn look(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let Some(live) = &mut self.live else { return false };
-        let answered = live.connection.answered();
-        live.due.drain(..((answered - live.answered) as usize).min(live.due.len()));
-        live.answered = answered;
+        live.settle();
         if live.due.front().is_some_and(|due| *due <= ctx.now()) {
             live.connection.fail(LinkError::Stalled { after: self.patience });
         }
         if let Some(error) = live.connection.over() {
-            self.unanswered.add(live.due.len() as u64);
             let text = error.to_string();
+            // Now that no more answers come.
+            live.settle();
+            self.unanswered.add(live.due.len() as u64);
             // A peer that only takes connections is no success.
             if live.answered > 0 {
                 self.back_off.worked();
@@ -250,7 +259,11 @@ impl Node for Client {
         live.connection.await_answers();
         // Answered between the look and the word that answers are awaited?
         let waiting = live.due.len() as u64 > live.connection.answered() - live.answered;
-        if (waiting || !all) && live.connection.over().is_none() {
+        if live.connection.over().is_some() {
+            // The next look counts what it leaves unanswered.
+            return Ok(Flow::Again);
+        }
+        if waiting || !all {
             if let Some(next) = self.next() {
                 ctx.wake_at(next);
             }

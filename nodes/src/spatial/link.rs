@@ -46,6 +46,9 @@ pub enum LinkError {
 pub struct Connection(Arc<Link>);
 payload!(Connection, "connection");
 
+/// A bit of the count of answers: the connection is over, and the count stays.
+const OVER: u64 = 1 << 63;
+
 /// What the writing and the reading end of a connection share.
 #[derive(Debug)]
 pub struct Link {
@@ -91,23 +94,25 @@ impl Link {
         self.number + self.sent.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The next answer has come; returns its key on the wire, or `None` when nobody asked.
+    /// The next answer has come; returns its key on the wire, or `None` when nobody asked, or the connection is over
+    /// and the request counts as unanswered.
     pub fn answer(&self) -> Option<u64> {
-        let count = self.answered.load(Ordering::Relaxed);
+        let count = self.answered.load(Ordering::Acquire);
         // Whatever the peer answers was counted before it was written.
         if count >= self.sent.load(Ordering::Relaxed) {
             return None;
         }
-        self.answered.store(count + 1, Ordering::Release);
+        // Only the end of the connection comes in between.
+        self.answered.compare_exchange(count, count + 1, Ordering::AcqRel, Ordering::Acquire).ok()?;
         if self.awaited.load(Ordering::Acquire) {
             self.wake_writer();
         }
         Some(self.number + count)
     }
 
-    /// Requests that have an answer.
+    /// Requests that have an answer; no more will, once the connection is over.
     pub fn answered(&self) -> u64 {
-        self.answered.load(Ordering::Acquire)
+        self.answered.load(Ordering::Acquire) & !OVER
     }
 
     /// Wakes the writer at every answer from now on.
@@ -118,6 +123,7 @@ impl Link {
     /// The connection is over; the first reason counts. The other end of it, and the peer, see it at once.
     pub fn fail(&self, error: LinkError) {
         let _ = self.over.set(error);
+        self.answered.fetch_or(OVER, Ordering::AcqRel);
         // It may be closed already.
         let _ = self.stream.shutdown(Shutdown::Both);
         self.wake_writer();
@@ -144,7 +150,7 @@ impl Link {
 
     /// Why it is over.
     pub fn over(&self) -> Option<&LinkError> {
-        self.over.get()
+        if self.answered.load(Ordering::Acquire) & OVER == 0 { None } else { self.over.get() }
     }
 }
 
