@@ -81,9 +81,13 @@ fn a_session_in(socket: &Path, dir: &Path) {
         (at.x, at.y) == (640, 0) && (600..=640).contains(&at.width) && (680..=720).contains(&at.height)
     };
     let mut after = stage.view().geometry;
-    for _ in 0..250 {
+    for waited in 1..=250 {
         if in_its_zone(&after) {
             break;
+        }
+        // One that is just coming up keeps its first size, and is asked again.
+        if waited % 25 == 0 {
+            assert_eq!(stage.ask(Request::AssignZone { view: before.id, zone: 2 }), Response::Ok);
         }
         thread::sleep(Duration::from_millis(20));
         after = stage.view().geometry;

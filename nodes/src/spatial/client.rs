@@ -67,6 +67,8 @@ struct Live {
     /// Until when each request that has no answer is to have one.
     due: VecDeque<Stamp>,
     answered: u64,
+    /// The peer takes no more; who reads finds out why, and what was answered before.
+    shut: bool,
 }
 
 impl Live {
@@ -165,7 +167,7 @@ impl Client {
                 self.down = None;
                 ports.connection.emit_from(ctx, ctx.now(), connection.clone());
                 let (outbox, due) = (Outbox::default(), VecDeque::with_capacity(64));
-                self.live = Some(Live { connection, outbox, due, answered: 0 });
+                self.live = Some(Live { connection, outbox, due, answered: 0, shut: false });
                 true
             }
             Err(error) => {
@@ -178,21 +180,21 @@ impl Client {
     /// Writes what there is. Returns whether all of it went out.
     fn write(&mut self, ports: &mut ClientPorts, ctx: &mut Ctx<'_>) -> bool {
         let Some(live) = &mut self.live else { return false };
-        let Live { connection, outbox, due, .. } = live;
+        let Live { connection, outbox, due, shut, .. } = live;
         let stream = &connection.stream;
         if !outbox.is_empty() {
             match outbox.flush(stream) {
                 Ok(true) => connection.settle(self.poll.want_room(stream, SOCKET, false)),
                 Ok(false) => {}
-                Err(error) => connection.fail(error.into()),
+                Err(_) => *shut = true,
             }
         }
-        while outbox.is_empty() && connection.over().is_none() {
+        while outbox.is_empty() && !*shut && connection.over().is_none() {
             let Some(message) = ports.messages.take(ctx) else { return true };
             ports.wire.emit(ctx, message.cause, Nanos::ZERO, connection.sending());
             due.push_back(ctx.now() + self.patience);
-            if let Err(error) = outbox.send(stream, message.payload.bytes()) {
-                connection.fail(error.into());
+            if outbox.send(stream, message.payload.bytes()).is_err() {
+                *shut = true;
             } else if !outbox.is_empty() {
                 connection.settle(self.poll.want_room(stream, SOCKET, true));
             }
@@ -331,6 +333,8 @@ mod tests {
         alone.feed("in", Frame::new(b"one"));
         drop(accept(&listener));
         alone.feed("in", Frame::new(b"two finds a broken pipe"));
+        // As who reads would.
+        alone.out::<Connection>("connection")[0].fail(LinkError::Ended);
         alone.advance(Nanos::from_millis(20));
         alone.feed("in", Frame::new(b"three"));
         assert_eq!(read(&mut accept(&listener)), b"three");
