@@ -26,6 +26,7 @@ fn report(run: &Simulated) -> Report {
         elapsed: run.outcome.elapsed,
         interactions: run.outcome.interactions.clone(),
         interrupted: false,
+        simulation: None,
         notes: Vec::new(),
         failures: run.outcome.failures.clone(),
     }
@@ -321,6 +322,26 @@ fn a_feedback_edge_does_not_keep_the_graph_from_ending() {
     assert!(run.outcome.failures.is_empty(), "{:?}", run.outcome.failures);
     assert_eq!(run.edge("slow.out -> tell.in").counts().taken, 10);
     assert!(run.edge("slow.out -> mix.back").counts().balance());
+}
+
+#[test]
+fn a_later_step_of_the_producer_does_not_move_the_time_at_which_a_packet_was_sent() {
+    let run = run(r#"(
+            lanes: { "a": (), "b": () },
+            nodes: {
+                "every": (kind: "test/every", lane: "a", with: (count: 5, period: "10 ms")),
+                "slow": (kind: "test/slow", lane: "a"),
+                "tell": (kind: "test/tell", lane: "b", with: (takes: "100 ms")),
+            },
+            edges: [
+                (from: "every", to: "slow", measure: all),
+                (from: "slow", to: "tell", queue: (capacity: 1)),
+            ],
+        )"#);
+    let edge = run.edge("every.out -> slow.in");
+    let most = |measure| edge.snapshot(measure).expect("measured").stat(Stat::Max).expect("samples");
+    assert!(most(Measure::Wait) > Nanos::from_millis(50), "the last packets wait");
+    assert_eq!(most(Measure::Work), Nanos::ZERO, "and their producer did not work meanwhile");
 }
 
 /// A cycle in which each packet becomes three, and room for one.

@@ -47,6 +47,8 @@ pub(crate) struct LaneCore {
     attend_at: Cell<Stamp>,
     /// Causes taken in the step that is running, for the account of a failure.
     taken: Cell<u64>,
+    /// The node whose modelled work occupies the lane, and until when. Only simulations look at it.
+    pub(crate) occupied: Cell<Option<(usize, Stamp)>>,
 }
 
 impl LaneCore {
@@ -61,6 +63,7 @@ impl LaneCore {
             next_alarm: Cell::new(Stamp::MAX),
             attend_at: Cell::new(Stamp::ZERO),
             taken: Cell::new(0),
+            occupied: Cell::new(None),
         }
     }
 
@@ -359,6 +362,36 @@ impl Lane {
         }
     }
 
+    /// As [`Lane::turn`] under virtual time, where work may be modelled: an occupied lane does nothing until that is over,
+    /// and then steps the node whose work it was. What that has made waits for no room.
+    pub(crate) fn modelled_turn(&mut self) -> Progress {
+        self.core.bell.rise();
+        let Some((node, until)) = self.core.occupied.get() else { return self.turn() };
+        if self.now < until {
+            return Progress::Idle(until);
+        }
+        self.core.occupied.set(None);
+        if self.slots[node].state == State::Running {
+            self.call(node, |stepper, ctx| stepper.step(ctx));
+        } else {
+            self.call(node, |stepper, ctx| stepper.finish(ctx));
+        }
+        Progress::Stepped
+    }
+
+    /// Under virtual time: there is nothing to do, and the lane is left alone until somebody wakes it.
+    pub(crate) fn doze(&self) {
+        // Nobody tells of a descriptor.
+        if !self.sleep.is_polling() {
+            self.core.bell.doze();
+        }
+    }
+
+    /// Whether the lane may have something to do before the time that it told.
+    pub(crate) fn is_awake(&self) -> bool {
+        self.core.occupied.get().is_none() && !self.core.bell.is_asleep()
+    }
+
     /// What a panicking step leaves half done is the node's own state, which a restart throws away.
     fn panicked(&mut self, panic: Box<dyn Any + Send>) {
         let node = std::mem::replace(&mut self.stepping, NOBODY);
@@ -549,10 +582,9 @@ impl Lane {
     #[inline(always)]
     fn step(&mut self, node: usize) {
         let seat = &mut self.seats[node];
-        if !seat.place.is_clear() {
+        if !seat.place.is_clear() || seat.place.has_unsent() {
             return self.step_with_care(node);
         }
-        seat.place.begin_step();
         self.stepping = node;
         self.core.taken.set(0);
         let result = seat.stepper.step(&mut Ctx::new(&self.core, node, self.now));
@@ -595,7 +627,10 @@ impl Lane {
         call: impl FnOnce(&mut dyn Stepper, &mut Ctx<'_>) -> Result<Flow, NodeError>,
     ) {
         let slot = &mut self.slots[node];
-        slot.place.begin_step();
+        if slot.place.has_unsent() {
+            // The end of the step before is known, and will not be any more after this one.
+            slot.outputs.iter().for_each(|output| output.stamp_unsent());
+        }
         slot.place.set(Place::DEAF, slot.state != State::Running);
         self.stepping = node;
         self.core.taken.set(0);

@@ -9,8 +9,7 @@ mod simulate;
 mod threads;
 mod wishes;
 
-pub(crate) use self::core::RunCore;
-pub(crate) use self::deadlock::SUSPICION;
+pub(crate) use self::{core::RunCore, deadlock::SUSPICION, prepare::prepare_models};
 pub use self::{
     core::{Event, Stopper},
     outcome::{Cancelled, Failure, Interactions, Note, Outcome},
