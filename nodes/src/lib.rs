@@ -11,6 +11,8 @@ pub mod types;
 pub mod audio;
 #[cfg(feature = "net")]
 pub mod net;
+#[cfg(feature = "spatial")]
+pub mod spatial;
 #[cfg(feature = "speech")]
 pub mod speech;
 
@@ -25,6 +27,10 @@ pub fn registry() -> graph_core::Registry {
     net::register(&mut registry);
     #[cfg(not(feature = "net"))]
     registry.absent("net");
+    #[cfg(feature = "spatial")]
+    spatial::register(&mut registry);
+    #[cfg(not(feature = "spatial"))]
+    registry.absent("spatial");
     #[cfg(feature = "speech")]
     speech::register(&mut registry);
     #[cfg(not(feature = "speech"))]
