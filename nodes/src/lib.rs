@@ -13,6 +13,8 @@ pub mod audio;
 pub mod net;
 #[cfg(feature = "speech")]
 pub mod speech;
+#[cfg(feature = "touch")]
+pub mod touch;
 
 /// All kinds of this build; of the domains that it lacks, it knows that they exist.
 pub fn registry() -> graph_core::Registry {
@@ -29,5 +31,9 @@ pub fn registry() -> graph_core::Registry {
     speech::register(&mut registry);
     #[cfg(not(feature = "speech"))]
     registry.absent("speech");
+    #[cfg(feature = "touch")]
+    touch::register(&mut registry);
+    #[cfg(not(feature = "touch"))]
+    registry.absent("touch");
     registry
 }

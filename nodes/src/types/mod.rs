@@ -1,7 +1,9 @@
 //! The payloads that cross edges between domains.
 
 mod audio;
+mod request;
 mod speech;
 
 pub use audio::{Audio, Rate};
+pub use request::IpcRequest;
 pub use speech::{Intent, Latent, Prosody, Reply, Speech, Spoken, SpokenPart, Transcript};
