@@ -139,9 +139,8 @@ impl Alone {
         let (node, outside) = (0, 1);
         let waker = || Waker::new(bell.clone(), node);
         let queue = QueueSpec { capacity: Capacity::Packets(QUEUED), ..QueueSpec::default() };
-        let state = |trigger| {
-            Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), trigger, false))
-        };
+        let state =
+            |trigger| Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), trigger, false));
         let ends = |number, producer, consumer| Ends { deck: deck.clone(), number, producer, consumer };
         let inputs = ports.iter().filter(|port| matches!(port.role, PortRole::Input { .. })).count();
         let recorder = |meter| Recorder::new(meter, run.clone(), None, Vec::new());
@@ -172,7 +171,14 @@ impl Alone {
         let mut sleep = crate::wait::Sleep::default();
         let mut build = crate::Build { core: &core, node: 0, assets: &*assets, sleep: &mut sleep };
         let stepper = make(&mut wiring, &mut build)?;
-        let slot = Slot::new(deck.place(node).clone(), stepper, wiring.inputs, wiring.outputs, wiring.wires, OnError::Fail);
+        let slot = Slot::new(
+            deck.place(node).clone(),
+            stepper,
+            wiring.inputs,
+            wiring.outputs,
+            wiring.wires,
+            OnError::Fail,
+        );
         let mut alone = Alone {
             lane: Lane::new(core, vec![slot], assets, sleep),
             run,

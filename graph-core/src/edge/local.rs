@@ -108,7 +108,8 @@ impl<T> Local<T> {
     /// The producer emits at most so many packets in a step.
     pub(crate) fn expect_bursts(&self, burst: usize) {
         self.burst.set(burst);
-        if let (Full::Block, Capacity::Packets(packets)) = (self.state.queue.full, self.state.queue.capacity) {
+        if let (Full::Block, Capacity::Packets(packets)) = (self.state.queue.full, self.state.queue.capacity)
+        {
             let full_at = packets.max(burst) - burst + 1;
             self.full_at.set(u32::try_from(full_at).unwrap_or(u32::MAX));
         }
@@ -208,7 +209,8 @@ impl<T> Local<T> {
         let work = sent.0.wrapping_sub(header.began.0).wrapping_sub(header.held.0);
         let wait = now.0.wrapping_sub(sent.0);
         let in_order = ((latency | age | work | wait) as i64) >= 0;
-        if header.sent != Stamp::ZERO || header.turn.is_some() || !in_order || self.pending.is_worst(latency) {
+        if header.sent != Stamp::ZERO || header.turn.is_some() || !in_order || self.pending.is_worst(latency)
+        {
             return None;
         }
         let payload = self.payload.take()?;

@@ -159,9 +159,8 @@ impl Slot {
         wires: Vec<Rc<WireInput>>,
         on_error: OnError,
     ) -> Slot {
-        let feeds = |input: &&Rc<dyn InputView>| {
-            input.state().trigger != Trigger::Latch && !input.state().feedback
-        };
+        let feeds =
+            |input: &&Rc<dyn InputView>| input.state().trigger != Trigger::Latch && !input.state().feedback;
         let is_source = wires.is_empty() && inputs.iter().filter(feeds).count() == 0;
         place.set(Place::SPECIAL, is_source);
         place.set(Place::ASKS_INPUTS, inputs.iter().any(|input| input.must_be_asked()));

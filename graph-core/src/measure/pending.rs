@@ -20,7 +20,11 @@ pub(crate) struct Pending {
 
 impl Pending {
     pub(crate) fn new() -> Pending {
-        Pending { waiting: Cell::new(0), worst_from: Cell::new(0), times: [const { Cell::new([0; 2]) }; TOGETHER] }
+        Pending {
+            waiting: Cell::new(0),
+            worst_from: Cell::new(0),
+            times: [const { Cell::new([0; 2]) }; TOGETHER],
+        }
     }
 
     /// Whether a packet may be among the worst.
