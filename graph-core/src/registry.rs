@@ -1,6 +1,6 @@
 //! The node kinds that a program knows.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     adapt::{AnyParams, AsSink, AsSource, AsTransform, Stepper, make},
@@ -10,7 +10,8 @@ use crate::{
     error::BuildError,
     file::{RawWith, params},
     kind::{KindSpec, Kinds},
-    node::{Kind, Node, Sink, Source, Transform},
+    node::{Fault, Kind, Node, Sink, Source, Transform},
+    sample::{NoSample, Sample},
     wiring::{Mode, Ports, Wiring},
 };
 
@@ -24,12 +25,17 @@ pub struct Registry {
 /// Makes a node and takes its ends of edges.
 type Make = fn(AnyParams, &mut Wiring, &mut Build<'_>) -> Result<Box<dyn Stepper>, BuildError>;
 
+/// Declares a kind's sample for the parameters given, and gives those to make the node with.
+pub(crate) type Declare = fn(Option<AnyParams>, &mut Sample<'_>) -> Result<AnyParams, NoSample>;
+
 /// What the registry keeps of a kind.
 #[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) spec: KindSpec,
     pub(crate) parse: fn(&RawWith, &KindSpec) -> Result<AnyParams, Diagnostics>,
+    pub(crate) check: fn(&AnyParams) -> Vec<Fault>,
     pub(crate) assets: fn(&AnyParams) -> Vec<AssetRef>,
+    pub(crate) sample: Declare,
     pub(crate) make: Make,
 }
 
@@ -49,8 +55,16 @@ impl Registry {
             ports,
             params: schemars::schema_for!(N::Params),
             heavy: N::HEAVY,
+            one_to_one: N::ONE_TO_ONE,
         };
-        let entry = Entry { spec, parse: parse::<N>, assets: assets::<N>, make: make::<N> };
+        let entry = Entry {
+            spec,
+            parse: parse::<N>,
+            check: check::<N>,
+            assets: assets::<N>,
+            sample: sample::<N>,
+            make: make::<N>,
+        };
         self.kinds.insert(N::KIND, entry);
         self
     }
@@ -96,11 +110,20 @@ impl Registry {
 }
 
 fn parse<N: Node>(with: &RawWith, spec: &KindSpec) -> Result<AnyParams, Diagnostics> {
-    Ok(std::sync::Arc::new(params::<N::Params>(with, spec)?))
+    Ok(Arc::new(params::<N::Params>(with, spec)?))
+}
+
+fn check<N: Kind>(any: &AnyParams) -> Vec<Fault> {
+    any.downcast_ref::<N::Params>().map(N::check).unwrap_or_default()
 }
 
 fn assets<N: Kind>(any: &AnyParams) -> Vec<AssetRef> {
     any.downcast_ref::<N::Params>().map(N::assets).unwrap_or_default()
+}
+
+fn sample<N: Kind>(given: Option<AnyParams>, sample: &mut Sample<'_>) -> Result<AnyParams, NoSample> {
+    let given = given.and_then(|any| Arc::into_inner(any.downcast::<N::Params>().ok()?));
+    Ok(Arc::new(N::sample(given, sample)?))
 }
 
 impl Kinds for Registry {
@@ -113,7 +136,11 @@ impl Kinds for Registry {
     }
 
     fn check_params(&self, kind: &str, with: &RawWith) -> Diagnostics {
-        self.entry(kind).and_then(|entry| (entry.parse)(with, &entry.spec).err()).unwrap_or_default()
+        let Some(entry) = self.entry(kind) else { return Diagnostics::new() };
+        match (entry.parse)(with, &entry.spec) {
+            Ok(params) => (entry.check)(&params).into_iter().map(|fault| with.fault(&fault)).collect(),
+            Err(diagnostics) => diagnostics,
+        }
     }
 
     fn missing_feature(&self, kind: &str) -> Option<String> {

@@ -16,46 +16,64 @@ use crate::{
     measure::{Pending, Side},
     packet::{Cause, Header, Packet},
     record::Recorder,
-    time::Stamp,
+    time::{Nanos, Stamp},
     wiring::{InputView, OutputView, Queued},
 };
+
+/// Slots for each packet of the capacity: a step may go over it by its burst.
+pub(super) const SPARE: usize = 2;
 
 /// An edge inside a lane, both ends of it.
 ///
 /// A packet's `sent` is the end of the step that emitted it, which is not known before. Until the next step that emits
 /// here it is zero, and the producer's [`Place`] has the stamp.
-#[repr(C)]
+// In the order in which a hop uses it, so that a small packet crosses in four cache lines.
+#[repr(C, align(64))]
 pub(crate) struct Local<T> {
-    /// Whether every push simply queues and marks: nothing is dropped, nobody has left, no bound is in time, and a packet
-    /// makes the consumer step.
-    pushes_plainly: Cell<bool>,
-    /// Whether a packet of no turn that is taken is only timed, for latency and age.
-    takes_plainly: Cell<bool>,
-    is_published: Cell<bool>,
-    triggers: bool,
+    way: Cell<Way>,
+    /// Of packets taken plainly, how many the meter does not know of.
+    waiting: Cell<u32>,
+    /// Packets sent that the meter does not know of.
+    sent: Cell<u64>,
+    /// Of the oldest packet.
+    header: Cell<Header>,
+    /// `None` where the queue is empty.
+    payload: Cell<Option<T>>,
+    /// The producer's step that pushed last.
+    pushed_in: Cell<u64>,
+    producer: Rc<Place>,
+    consumer: Rc<Place>,
+    deck: Rc<Deck>,
+    consumer_node: usize,
+    /// From which latency on a packet may be among the worst.
+    worst_from: Cell<u64>,
+    /// Their times.
+    pending: Pending,
+    /// Packets queued, where the way does not tell.
     length: Cell<u32>,
     /// With so many packets the edge keeps its producer from stepping.
     full_at: Cell<u32>,
-    number: u32,
-    producer: Rc<Place>,
-    consumer: Rc<Place>,
-    /// Packets sent that the meter does not know of.
-    sent: Cell<u64>,
-    /// The producer's step that pushed last.
-    pushed_in: Cell<u64>,
-    /// Of the oldest packet.
-    header: Cell<Header>,
-    deck: Rc<Deck>,
-    consumer_node: usize,
+    is_published: Cell<bool>,
+    number: usize,
     producer_node: usize,
-    /// Of packets taken plainly that the meter does not know of.
-    pending: Pending,
+    burst: Cell<usize>,
     pub(crate) recorder: Recorder,
     rest: RefCell<VecDeque<Packet<T>>>,
     pub(crate) state: Arc<EdgeState>,
-    burst: Cell<usize>,
-    /// `None` where the queue is empty.
-    payload: Cell<Option<T>>,
+}
+
+/// How the next packet goes over an edge.
+///
+/// The plain way is for an edge that holds at most one packet, blocks and is not full with one, triggers, belongs to no path,
+/// whose consumer is there, and of which only latency and age are measured: there is little to look at then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Plainly; the queue is empty.
+    PlainEmpty,
+    /// Plainly; one packet is queued.
+    PlainOne,
+    /// With care.
+    Careful,
 }
 
 /// What an edge inside a lane joins.
@@ -73,36 +91,46 @@ pub(crate) struct Ends {
 impl<T> Local<T> {
     pub(crate) fn new(state: Arc<EdgeState>, ends: Ends, recorder: Recorder) -> Local<T> {
         let Ends { deck, number, producer, consumer } = ends;
-        // A step may go over the capacity by its burst.
-        let room = packets(state.queue.capacity) * 2;
-        let triggers = state.trigger != Trigger::Latch;
-        let pushes_plainly = triggers
-            && state.queue.full == Full::Block
-            && matches!(state.queue.capacity, Capacity::Packets(_))
-            && producer != consumer;
+        let room = packets(state.queue.capacity) * SPARE;
         Local {
-            pushes_plainly: Cell::new(pushes_plainly),
-            takes_plainly: Cell::new(false),
-            is_published: Cell::new(true),
-            triggers,
-            length: Cell::new(0),
-            full_at: Cell::new(u32::MAX),
-            number: u32::try_from(number).expect("edges are far fewer"),
+            way: Cell::new(Way::Careful),
+            waiting: Cell::new(0),
+            sent: Cell::new(0),
+            header: Cell::default(),
+            payload: Cell::new(None),
+            pushed_in: Cell::new(0),
             producer: deck.place(producer).clone(),
             consumer: deck.place(consumer).clone(),
-            sent: Cell::new(0),
-            pushed_in: Cell::new(0),
-            header: Cell::default(),
             deck,
             consumer_node: consumer,
-            producer_node: producer,
+            worst_from: Cell::new(0),
             pending: Pending::new(),
+            length: Cell::new(0),
+            full_at: Cell::new(u32::MAX),
+            is_published: Cell::new(true),
+            number,
+            producer_node: producer,
+            burst: Cell::new(1),
             recorder,
             rest: RefCell::new(VecDeque::with_capacity(room)),
             state,
-            burst: Cell::new(1),
-            payload: Cell::new(None),
         }
+    }
+
+    /// Whether the edge may go the plain way once its queue is empty.
+    fn may_go_plainly(&self) -> bool {
+        self.triggers()
+            && self.state.queue.full == Full::Block
+            && !self.state.is_bound_in_time()
+            && self.full_at.get() > 1
+            && self.state.queue.late.is_none()
+            && self.producer_node != self.consumer_node
+            && !self.state.is_left()
+            && self.recorder.is_plain()
+    }
+
+    fn triggers(&self) -> bool {
+        self.state.trigger != Trigger::Latch
     }
 
     /// The producer emits at most so many packets in a step.
@@ -115,36 +143,75 @@ impl<T> Local<T> {
         }
     }
 
-    /// Queues a packet whose `sent` is the end of this step. Returns whether the edge overflowed.
-    #[inline]
-    pub(crate) fn push(&self, header: Header, payload: T, now: Stamp) -> bool {
-        self.sent.set(self.sent.get() + 1);
-        if !self.is_published.get() && self.length.get() == 0 && self.pushes_plainly.get() {
-            self.put_in_front(header, payload);
-            return false;
-        }
-        self.push_with_care(header, payload, now)
+    /// Whether [`Local::push_plainly`] will do.
+    #[inline(always)]
+    pub(crate) fn pushes_plainly(&self) -> bool {
+        self.way.get() == Way::PlainEmpty
     }
 
-    #[inline]
-    fn put_in_front(&self, header: Header, payload: T) {
+    /// Queues a packet whose `sent` is the end of this step.
+    #[inline(always)]
+    pub(crate) fn push_plainly(&self, header: Header, payload: T) {
+        self.way.set(Way::PlainOne);
+        self.sent.set(self.sent.get() + 1);
         self.header.set(header);
         self.payload.set(Some(payload));
         self.pushed_in.set(self.producer.step());
-        self.length.set(1);
-        if self.full_at.get() == 1 {
-            self.producer.is_kept(true);
+        self.consumer.queue_one();
+        self.deck.hand_over_to(self.consumer_node);
+    }
+
+    /// Takes the packet where the edge goes the plain way; the payload is then [there](Local::payload) to be taken.
+    #[inline(always)]
+    pub(crate) fn take_plainly(&self, ctx: &mut Ctx<'_>) -> Option<Cause> {
+        if self.way.get() != Way::PlainOne {
+            return None;
         }
-        if self.triggers {
-            self.consumer.queue_one();
-            self.deck.hand_over_to(self.consumer_node);
+        let header = self.header.get();
+        let cause = header.cause(ctx.now);
+        let latency = cause.taken.0.wrapping_sub(header.began.0);
+        let age = cause.taken.0.wrapping_sub(cause.origin.0);
+        // What is out of order is not short either.
+        let is_short = (latency | age) >> u32::BITS == 0;
+        if !is_short
+            || latency >= self.worst_from.get()
+            || header.held != Nanos::ZERO
+            || header.sent != Stamp::ZERO
+            || cause.turn.is_some()
+        {
+            return None;
+        }
+        self.way.set(Way::PlainEmpty);
+        self.consumer.take_one();
+        self.pending.put(self.waiting.get(), latency as u32, age as u32);
+        self.waiting.set(self.waiting.get() + 1);
+        if self.waiting.get() == Pending::ROOM {
+            self.publish_times();
+        }
+        ctx.took(&cause);
+        Some(cause)
+    }
+
+    /// The payload of the packet that was taken plainly.
+    #[inline(always)]
+    pub(crate) fn payload(&self) -> Option<T> {
+        self.payload.take()
+    }
+
+    /// Leaves the plain way.
+    fn take_care(&self) {
+        if self.way.get() != Way::Careful {
+            self.length.set(u32::from(self.way.get() == Way::PlainOne));
+            self.way.set(Way::Careful);
         }
     }
 
-    #[inline(never)]
-    fn push_with_care(&self, mut header: Header, payload: T, now: Stamp) -> bool {
+    /// Queues a packet whose `sent` is the end of this step. Returns whether the edge overflowed.
+    pub(crate) fn push(&self, mut header: Header, payload: T, now: Stamp) -> bool {
+        self.take_care();
+        self.sent.set(self.sent.get() + 1);
         if self.is_published.replace(false) {
-            self.deck.is_unpublished(self.number as usize);
+            self.deck.is_unpublished(self.number);
         }
         if self.state.is_left() {
             self.state.meter.lost(Side::Producer, 1);
@@ -165,9 +232,19 @@ impl<T> Local<T> {
         }
         if self.is_empty() {
             self.state.front_is_since(now);
-            self.put_in_front(header, payload);
+            self.header.set(header);
+            self.payload.set(Some(payload));
         } else {
             self.put_behind(header, payload);
+        }
+        self.pushed_in.set(self.producer.step());
+        self.length.set(self.length.get() + 1);
+        if self.length.get() == self.full_at.get() {
+            self.producer.is_kept(true);
+        }
+        if self.triggers() {
+            self.consumer.queue_one();
+            self.deck.hand_over_to(self.consumer_node);
         }
         false
     }
@@ -185,49 +262,10 @@ impl<T> Local<T> {
             }
         }
         rest.push_back(Packet { header, payload });
-        self.pushed_in.set(self.producer.step());
-        self.length.set(self.length.get() + 1);
-        if self.length.get() == self.full_at.get() {
-            self.producer.is_kept(true);
-        }
-        if self.triggers {
-            self.consumer.queue_one();
-            self.deck.hand_over_to(self.consumer_node);
-        }
-    }
-
-    /// Takes the oldest packet where that is simple: `None` also where it is not. Then [`Local::pop`] does it.
-    #[inline]
-    pub(crate) fn take_plainly(&self, ctx: &mut Ctx<'_>) -> Option<(T, Cause)> {
-        let (length, now) = (self.length.get(), ctx.now);
-        if length != 1 || !self.takes_plainly.get() {
-            return None;
-        }
-        let header = self.header.get();
-        let sent = self.producer.ended();
-        let (latency, age) = (now.0.wrapping_sub(header.began.0), now.0.wrapping_sub(header.origin.0));
-        let work = sent.0.wrapping_sub(header.began.0).wrapping_sub(header.held.0);
-        let wait = now.0.wrapping_sub(sent.0);
-        let in_order = ((latency | age | work | wait) as i64) >= 0;
-        if header.sent != Stamp::ZERO || header.turn.is_some() || !in_order || self.pending.is_worst(latency)
-        {
-            return None;
-        }
-        let payload = self.payload.take()?;
-        self.length.set(0);
-        self.consumer.take_one();
-        if self.full_at.get() == 1 {
-            self.has_room_again();
-        }
-        if self.pending.push(latency, age) {
-            self.pending.publish(&self.recorder.meter);
-        }
-        let cause = Cause { origin: header.origin, taken: now, turn: header.turn, trail: header.trail };
-        ctx.took(cause);
-        Some((payload, cause))
     }
 
     pub(crate) fn pop(&self) -> Option<Packet<T>> {
+        self.take_care();
         let payload = self.payload.take()?;
         let mut header = self.header.get();
         if header.sent == Stamp::ZERO {
@@ -238,15 +276,24 @@ impl<T> Local<T> {
         if length > 1 {
             self.advance();
         }
-        if self.triggers {
+        if self.triggers() {
             self.consumer.take_one();
         }
         if length == self.full_at.get() {
-            self.has_room_again();
-        } else if !self.pushes_plainly.get() {
-            self.tell_of_room();
+            self.producer.is_kept(false);
+        }
+        if self.producer.is_any(Place::REFUSED) {
+            self.deck.mark(self.producer_node);
         }
         Some(Packet { header, payload })
+    }
+
+    /// After a packet was taken with care: whether the next may go the plain way.
+    pub(crate) fn settle(&self) {
+        if self.is_empty() && !self.is_published.get() && self.may_go_plainly() {
+            self.worst_from.set(self.recorder.meter.worst_from());
+            self.way.set(Way::PlainEmpty);
+        }
     }
 
     /// The next packet becomes the front.
@@ -262,30 +309,26 @@ impl<T> Local<T> {
         }
     }
 
-    #[cold]
-    fn has_room_again(&self) {
-        self.producer.is_kept(false);
-        self.tell_of_room();
+    fn tell_meter(&self) {
+        self.state.meter.sent(self.sent.take());
+        self.publish_times();
     }
 
-    fn tell_of_room(&self) {
-        if self.producer.is_any(Place::REFUSED) {
-            self.deck.mark(self.producer_node);
+    #[inline(never)]
+    fn publish_times(&self) {
+        self.pending.publish(self.waiting.take(), &self.recorder.meter);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self.way.get() {
+            Way::PlainEmpty => 0,
+            Way::PlainOne => 1,
+            Way::Careful => self.length.get() as usize,
         }
     }
 
-    fn tell_meter(&self) {
-        self.state.meter.sent(self.sent.take());
-        self.pending.publish(&self.recorder.meter);
-    }
-
-    fn len(&self) -> usize {
-        self.length.get() as usize
-    }
-
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.length.get() == 0
+        self.len() == 0
     }
 }
 
@@ -299,6 +342,10 @@ impl<T> InputView for Local<T> {
         }
     }
 
+    fn has_packet(&self) -> bool {
+        !self.is_empty()
+    }
+
     fn must_be_asked(&self) -> bool {
         false
     }
@@ -308,13 +355,13 @@ impl<T> InputView for Local<T> {
     }
 
     fn publish(&self) {
+        self.take_care();
         self.is_published.set(true);
         self.tell_meter();
-        self.takes_plainly.set(self.triggers && self.state.queue.late.is_none() && self.recorder.is_plain());
     }
 
     fn number(&self) -> Option<usize> {
-        Some(self.number as usize)
+        Some(self.number)
     }
 
     fn leave(&self) {
@@ -323,7 +370,6 @@ impl<T> InputView for Local<T> {
         while self.pop().is_some() {
             self.recorder.meter.left(1);
         }
-        self.pushes_plainly.set(false);
     }
 }
 

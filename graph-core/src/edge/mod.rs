@@ -3,6 +3,7 @@
 mod cross;
 mod link;
 mod local;
+mod ring;
 mod wire;
 
 use std::sync::{
@@ -10,8 +11,9 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering, fence},
 };
 
-pub(crate) use link::{Rx, RxEnd, Tx, TxEnd, link_cross, link_local};
+pub(crate) use link::{LocalView, Rx, RxEnd, Tx, TxEnd, link_cross, link_local, local_view};
 pub(crate) use local::{Ends, Local};
+pub use ring::RingKind;
 pub(crate) use wire::WireTable;
 
 use crate::{
@@ -26,7 +28,8 @@ use crate::{
 /// What a queue that is bound in time holds at most, in packets.
 const TIMED_PACKETS: usize = 1024;
 
-fn packets(capacity: Capacity) -> usize {
+/// How many packets a queue of that capacity holds at most.
+pub(crate) fn packets(capacity: Capacity) -> usize {
     match capacity {
         Capacity::Packets(packets) => packets.max(1),
         Capacity::Time(_) => TIMED_PACKETS,

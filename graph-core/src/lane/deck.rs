@@ -14,6 +14,8 @@ use crate::time::Stamp;
 pub(crate) struct Deck {
     /// The node that was marked first in this step; no bit is set for it.
     next: Cell<usize>,
+    /// No node before this one has its bit set.
+    lowest: Cell<usize>,
     /// One bit for so many words of `ready`, set where one of them is not zero.
     summary: Cell<u64>,
     words_a_bit: usize,
@@ -115,7 +117,7 @@ impl Place {
     }
 
     /// An edge inside the lane keeps the node from stepping from now on, or does not any more.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn is_kept(&self, by_one_more: bool) {
         let full = self.full.get();
         let full = if by_one_more { full + 1 } else { full - 1 };
@@ -130,6 +132,7 @@ impl Deck {
         let words = nodes.div_ceil(64).max(1);
         Deck {
             next: Cell::new(NOBODY),
+            lowest: Cell::new(NOBODY),
             summary: Cell::new(0),
             words_a_bit: words.div_ceil(64),
             ready: (0..words).map(|_| Cell::new(0)).collect(),
@@ -153,6 +156,7 @@ impl Deck {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn mark(&self, node: usize) {
         self.mark_word(node / 64, 1 << (node % 64));
     }
@@ -164,6 +168,7 @@ impl Deck {
         if bits != 0 {
             self.ready[word].set(self.ready[word].get() | bits);
             self.summary.set(self.summary.get() | 1 << (word / self.words_a_bit));
+            self.lowest.set(self.lowest.get().min(word * 64 + bits.trailing_zeros() as usize));
         }
     }
 
@@ -186,25 +191,36 @@ impl Deck {
     }
 
     /// Takes the mark off the node that is nearest to a sink.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_first(&self) -> Option<usize> {
         let next = self.next.replace(NOBODY);
-        if self.summary.get() == 0 {
-            return (next != NOBODY).then_some(next);
+        if next < self.lowest.get() {
+            return Some(next);
         }
+        self.take_first_bit(next)
+    }
+
+    #[inline(never)]
+    fn take_first_bit(&self, next: usize) -> Option<usize> {
         let first = self.first_bit();
+        self.lowest.set(first);
         if next < first {
             return Some(next);
         }
         if next != NOBODY {
             self.mark(next);
         }
+        if first == NOBODY {
+            return None;
+        }
         self.unmark(first);
         Some(first)
     }
 
-    #[inline]
     fn first_bit(&self) -> usize {
+        if self.summary.get() == 0 {
+            return NOBODY;
+        }
         let mut word = self.summary.get().trailing_zeros() as usize * self.words_a_bit;
         while self.ready[word].get() == 0 {
             word += 1;

@@ -110,10 +110,15 @@ impl LaneCore {
     }
 }
 
-/// A node and how it stands.
-pub(crate) struct Slot {
+/// A node: what every step needs of it, and no more.
+struct Seat {
     place: Rc<Place>,
     stepper: Box<dyn Stepper>,
+}
+
+/// How a node stands.
+pub(crate) struct Slot {
+    place: Rc<Place>,
     state: State,
     /// Whether it runs until it is told to stop.
     is_source: bool,
@@ -153,7 +158,6 @@ enum State {
 impl Slot {
     pub(crate) fn new(
         place: Rc<Place>,
-        stepper: Box<dyn Stepper>,
         inputs: Vec<Rc<dyn InputView>>,
         outputs: Vec<Rc<dyn OutputView>>,
         wires: Vec<Rc<WireInput>>,
@@ -165,17 +169,7 @@ impl Slot {
         place.set(Place::SPECIAL, is_source);
         place.set(Place::ASKS_INPUTS, inputs.iter().any(|input| input.must_be_asked()));
         place.set(Place::ASKS_OUTPUTS, outputs.iter().any(|output| output.must_be_asked()));
-        Slot {
-            place,
-            stepper,
-            state: State::Running,
-            is_source,
-            failures: 0,
-            inputs,
-            outputs,
-            wires,
-            on_error,
-        }
+        Slot { place, state: State::Running, is_source, failures: 0, inputs, outputs, wires, on_error }
     }
 
     fn has_urgent_packet(&self) -> bool {
@@ -223,6 +217,9 @@ const ATTENTION: Nanos = Nanos(500);
 /// A busy lane looks so often at its descriptors, which is a system call.
 const DESCRIPTORS: Nanos = Nanos::from_micros(50);
 
+/// A spinning lane looks so often at what comes from other lanes before it reads the clock.
+const LOOKS_A_READING: u32 = 4;
+
 /// A busy lane tells so often what its meters do not know yet.
 const PUBLICATION: Nanos = Nanos::from_millis(1);
 
@@ -250,6 +247,8 @@ const NOBODY: usize = usize::MAX;
 pub(crate) struct Lane {
     core: LaneCore,
     /// Nearest to a sink first.
+    seats: Vec<Seat>,
+    /// As the seats.
     slots: Vec<Slot>,
     now: Stamp,
     /// The node that is stepping, or stepped last.
@@ -275,7 +274,16 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(core: LaneCore, slots: Vec<Slot>, assets: Arc<dyn Assets>, sleep: Sleep) -> Lane {
+    /// Its nodes, nearest to a sink first.
+    pub(crate) fn new(
+        core: LaneCore,
+        nodes: Vec<(Box<dyn Stepper>, Slot)>,
+        assets: Arc<dyn Assets>,
+        sleep: Sleep,
+    ) -> Lane {
+        let seat =
+            |(stepper, slot): (Box<dyn Stepper>, Slot)| (Seat { place: slot.place.clone(), stepper }, slot);
+        let (seats, slots): (Vec<_>, Vec<_>) = nodes.into_iter().map(seat).unzip();
         let mut locals = Vec::new();
         let mut from_outside = Vec::new();
         let mut controlled = Vec::new();
@@ -305,6 +313,7 @@ impl Lane {
             // Virtual time stands still while nodes step.
             attention: if core.clock.is_virtual() { Nanos::ZERO } else { ATTENTION },
             core,
+            seats,
             slots,
             assets,
             sleep,
@@ -363,8 +372,7 @@ impl Lane {
     /// before `until` to spin up to it.
     fn rest(&mut self, until: Stamp) {
         self.publish();
-        let now = self.look_at_clock();
-        let until_sleep = now + self.spin;
+        let until_sleep = self.now + self.spin;
         self.spin_until(until.min(until_sleep));
         let wake = if until == Stamp::MAX { until } else { until - self.spin };
         if self.core.deck.any() {
@@ -384,14 +392,24 @@ impl Lane {
         }
     }
 
+    /// Looks for something to do until `until`.
     fn spin_until(&mut self, until: Stamp) {
-        while self.now < until && !self.core.bell.has_rung() && !self.hears_from_outside() {
-            let core = &self.core;
-            self.sleep.look(|node| core.deck.mark(node));
-            if core.deck.any() {
-                return;
+        while self.now < until {
+            // The clock costs as much as several looks.
+            for _ in 0..LOOKS_A_READING {
+                if self.hears_from_outside() {
+                    // It is all known that there is to know.
+                    self.now = self.core.clock.now();
+                    self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
+                    return;
+                }
             }
             std::hint::spin_loop();
+            let core = &self.core;
+            self.sleep.look(|node| core.deck.mark(node));
+            if core.bell.has_rung() || core.deck.any() {
+                return;
+            }
             self.look_at_clock();
         }
     }
@@ -401,7 +419,7 @@ impl Lane {
         let deck = &self.core.deck;
         let mut heard = false;
         for (node, view) in &self.from_outside {
-            if !deck.place(*node).is_any(Place::DEAF) && view.look() == Queued::Packet {
+            if !deck.place(*node).is_any(Place::DEAF) && view.has_packet() {
                 deck.mark(*node);
                 heard = true;
             }
@@ -439,7 +457,7 @@ impl Lane {
     }
 
     /// Steps the ready node that is nearest to a sink. A panic of a node goes through.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self) -> Progress {
         if self.now >= self.core.attend_at.get() {
             self.attend();
@@ -449,7 +467,7 @@ impl Lane {
         Progress::Stepped
     }
 
-    #[cold]
+    #[inline(never)]
     fn advance_if_any(&mut self) -> Progress {
         self.attend();
         match self.pick() {
@@ -485,7 +503,7 @@ impl Lane {
         self.core.deck.publish(|edge| self.locals.get(edge).into_iter().for_each(|edge| edge.publish()));
     }
 
-    #[inline]
+    #[inline(always)]
     fn pick(&mut self) -> Option<usize> {
         if self.until_fair == 0 || !self.controlled.is_empty() {
             return self.pick_with_care();
@@ -512,18 +530,18 @@ impl Lane {
 
     #[inline(always)]
     fn step(&mut self, node: usize) {
-        let slot = &mut self.slots[node];
-        if !slot.place.is_clear() {
+        let seat = &mut self.seats[node];
+        if !seat.place.is_clear() {
             return self.step_with_care(node);
         }
-        slot.place.begin_step();
+        seat.place.begin_step();
         self.stepping = node;
         self.core.taken.set(0);
-        let result = slot.stepper.step(&mut Ctx::new(&self.core, node, self.now));
+        let result = seat.stepper.step(&mut Ctx::new(&self.core, node, self.now));
         self.now = self.core.clock.now();
-        slot.place.end_step(self.now);
-        if slot.place.is_clear() && matches!(result, Ok(Flow::Idle)) {
-            if slot.place.has_queued() {
+        seat.place.end_step(self.now);
+        if seat.place.is_clear() && matches!(result, Ok(Flow::Idle)) {
+            if seat.place.has_queued() {
                 self.core.deck.mark(node);
             }
             return;
@@ -563,7 +581,8 @@ impl Lane {
         slot.place.set(Place::DEAF, slot.state != State::Running);
         self.stepping = node;
         self.core.taken.set(0);
-        let result = call(&mut *slot.stepper, &mut Ctx::new(&self.core, node, self.now));
+        let stepper = &mut *self.seats[node].stepper;
+        let result = call(stepper, &mut Ctx::new(&self.core, node, self.now));
         self.now = self.core.clock.now();
         slot.place.end_step(self.now);
         self.stepped(node, result);
@@ -676,14 +695,14 @@ impl Lane {
     }
 
     fn restart(&mut self, node: usize) {
-        let slot = &mut self.slots[node];
+        let stepper = &mut self.seats[node].stepper;
         let mut build = Build { core: &self.core, node, assets: &*self.assets, sleep: &mut self.sleep };
         // A panic while it is made is a failure to make it.
-        let made = catch_unwind(AssertUnwindSafe(|| slot.stepper.remake(&mut build)))
+        let made = catch_unwind(AssertUnwindSafe(|| stepper.remake(&mut build)))
             .unwrap_or_else(|panic| Err(BuildError::new(format!("panicked: {}", panic_message(&*panic)))));
         match made {
             Ok(()) => {
-                slot.enter(State::Running);
+                self.slots[node].enter(State::Running);
                 self.core.deck.mark(node);
                 // It may be the first of its lane that watches a descriptor.
                 self.sleep.settle(&self.core.bell);

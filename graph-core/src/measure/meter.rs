@@ -1,5 +1,7 @@
 //! The meter of one edge.
 
+use std::cell::Cell;
+
 use super::{
     Sample, Snapshot,
     counter::{Counter, Sum, Worst},
@@ -208,7 +210,7 @@ impl EdgeMeter {
 
     /// Consumer: packets were taken, none of them among the worst, with these latencies and ages in nanoseconds; on an edge
     /// that [is plain](Self::is_plain).
-    pub(crate) fn taken_plainly(&self, times: impl ExactSizeIterator<Item = [u64; 2]> + Clone) {
+    pub(crate) fn taken_plainly(&self, times: &[Cell<[u32; 2]>]) {
         self.consumer.taken.add(times.len() as u64);
         self.consumer.recorder.record_plainly(times);
     }

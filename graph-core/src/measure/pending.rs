@@ -4,49 +4,31 @@ use std::cell::Cell;
 
 use super::EdgeMeter;
 
-/// A histogram lies on pages of its own, and 16 visits at once cost little more than one.
-const TOGETHER: usize = 16;
-
-/// Latency and age of the last packets of an edge, until they are published to its meter.
+/// Latency and age of the last packets of an edge, in nanoseconds, until they are published to its meter.
 ///
 /// Only for an edge of which no more is measured ([`EdgeMeter::is_plain`]), and not for its worst packets, of which more
-/// is kept than that.
+/// is kept than that. How many wait is the owner's to know, which has it where it is at hand.
 #[derive(Debug)]
-pub(crate) struct Pending {
-    waiting: Cell<usize>,
-    worst_from: Cell<u64>,
-    times: [Cell<[u64; 2]>; TOGETHER],
-}
+pub(crate) struct Pending([Cell<[u32; 2]>; Pending::ROOM as usize]);
 
 impl Pending {
+    /// A histogram lies on pages of its own, and so many visits at once cost little more than one.
+    pub(crate) const ROOM: u32 = 64;
+
     pub(crate) fn new() -> Pending {
-        Pending {
-            waiting: Cell::new(0),
-            worst_from: Cell::new(0),
-            times: [const { Cell::new([0; 2]) }; TOGETHER],
+        Pending([const { Cell::new([0; 2]) }; Pending::ROOM as usize])
+    }
+
+    /// Keeps the times of a packet at a place below [`Pending::ROOM`].
+    #[inline(always)]
+    pub(crate) fn put(&self, at: u32, latency: u32, age: u32) {
+        self.0[(at % Pending::ROOM) as usize].set([latency, age]);
+    }
+
+    /// Tells the meter of the first `waiting` packets.
+    pub(crate) fn publish(&self, waiting: u32, meter: &EdgeMeter) {
+        if waiting > 0 {
+            meter.taken_plainly(&self.0[..waiting as usize]);
         }
-    }
-
-    /// Whether a packet may be among the worst.
-    #[inline]
-    pub(crate) fn is_worst(&self, latency: u64) -> bool {
-        latency >= self.worst_from.get()
-    }
-
-    /// Adds a packet. Returns whether it is time to publish.
-    #[inline]
-    pub(crate) fn push(&self, latency: u64, age: u64) -> bool {
-        let at = self.waiting.get() % TOGETHER;
-        self.times[at].set([latency, age]);
-        self.waiting.set(at + 1);
-        at + 1 == TOGETHER
-    }
-
-    /// Tells the meter of all packets that wait.
-    #[inline(never)]
-    pub(crate) fn publish(&self, meter: &EdgeMeter) {
-        let waiting = self.waiting.replace(0);
-        meter.taken_plainly(self.times[..waiting].iter().map(Cell::get));
-        self.worst_from.set(meter.worst_from());
     }
 }

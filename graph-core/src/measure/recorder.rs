@@ -1,5 +1,7 @@
 //! What edges and paths measure alike: a histogram for each measure, and a counter for each limit.
 
+use std::cell::Cell;
+
 use super::{
     Histogram, Snapshot,
     causes::{Causes, Ended, Place},
@@ -112,10 +114,10 @@ impl Recorder {
     }
 
     /// Records packets by latency and age.
-    pub(crate) fn record_plainly(&self, times: impl Iterator<Item = [u64; 2]> + Clone) {
+    pub(crate) fn record_plainly(&self, times: &[Cell<[u32; 2]>]) {
         for (place, measure) in [Measure::Latency, Measure::Age].into_iter().enumerate() {
             if let Some(series) = &self.series[measure as usize] {
-                times.clone().for_each(|times| series.record(times[place]));
+                series.record_all(times.iter().map(|times| u64::from(times.get()[place])));
             }
         }
     }
@@ -252,6 +254,17 @@ impl Series {
         }
         if !self.first_samples.is_empty() {
             self.keep(nanos);
+        }
+    }
+
+    #[inline(always)]
+    fn record_all(&self, nanos: impl Iterator<Item = u64> + Clone) {
+        let max = self.histogram.record_all(nanos.clone());
+        for limit in self.limits.iter().filter(|limit| max > limit.limit) {
+            limit.over.add(nanos.clone().filter(|nanos| *nanos > limit.limit).count() as u64);
+        }
+        if !self.first_samples.is_empty() {
+            nanos.for_each(|nanos| self.keep(nanos));
         }
     }
 

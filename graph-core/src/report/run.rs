@@ -315,6 +315,8 @@ mod tests {
                 }],
                 order: Vec::new(),
                 allocations: Vec::new(),
+                quantiles: Vec::new(),
+                queues: Vec::new(),
             };
             let meter = |edge: &PlanEdge| {
                 Arc::new(EdgeMeter::new(&EdgeSpec {

@@ -10,7 +10,7 @@ use std::{
 
 use super::core::RunCore;
 use crate::{
-    adapt::AnyParams,
+    adapt::{AnyParams, Stepper},
     asset::Assets,
     bell::Bell,
     build::Build,
@@ -136,7 +136,11 @@ impl LaneSetup {
 }
 
 impl NodeSetup {
-    fn make(self, wiring: &mut Wiring, build: &mut Build<'_>) -> Result<Slot, BuildError> {
+    fn make(
+        self,
+        wiring: &mut Wiring,
+        build: &mut Build<'_>,
+    ) -> Result<(Box<dyn Stepper>, Slot), BuildError> {
         let rx = self.rx.into_iter();
         wiring.rx.extend(rx.map(|CrossRxSetup { port, end, recorder }| (port, RxEnd::Cross(end, recorder))));
         wiring.tx.extend(self.tx.into_iter().map(|(port, end)| (port, TxEnd::Cross(end))));
@@ -147,6 +151,7 @@ impl NodeSetup {
         let inputs = std::mem::take(&mut wiring.inputs);
         let outputs = std::mem::take(&mut wiring.outputs);
         let wires = std::mem::take(&mut wiring.wires);
-        Ok(Slot::new(build.core.place(build.node), stepper, inputs, outputs, wires, self.on_error))
+        let slot = Slot::new(build.core.place(build.node), inputs, outputs, wires, self.on_error);
+        Ok((stepper, slot))
     }
 }

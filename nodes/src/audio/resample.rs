@@ -1,11 +1,14 @@
 //! Sound at another rate.
 
-use graph_core::{Build, BuildError, Cause, Cx, Kind, NodeError, Transform};
+use graph_core::{Build, BuildError, Cause, Cx, Fault, Kind, Nanos, NoSample, NodeError, Sample, Transform};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    sound::resample::{ResampleError, Resampler},
+    sound::{
+        resample::{ResampleError, Resampler},
+        sample::{ten_millis, tone},
+    },
     types::{Audio, Rate},
 };
 
@@ -45,11 +48,24 @@ impl Kind for Resample {
     const ABOUT: &'static str = "Sound at another rate, the same to the bit however it is cut into packets.";
     type Params = ResampleParams;
 
+    fn check(params: &ResampleParams) -> Vec<Fault> {
+        let to = Rate(params.to);
+        Fault::of("to", Resampler::new(params.from.map_or(to, Rate), to)).into_iter().collect()
+    }
+
     fn new(params: &ResampleParams, _: &mut Build<'_>) -> Result<Self, BuildError> {
         let to = Rate(params.to);
         let from = params.from.map_or(to, Rate);
         let filter = Some((from, Resampler::new(from, to)?));
         Ok(Resample { to, filter, last: None, out: Vec::new() })
+    }
+
+    fn sample(given: Option<ResampleParams>, sample: &mut Sample<'_>) -> Result<ResampleParams, NoSample> {
+        let params = given.unwrap_or(ResampleParams { to: 48_000, from: Some(22_050) });
+        let from = Rate(params.from.unwrap_or(if params.to == 22_050 { 48_000 } else { 22_050 }));
+        sample.feed("in", tone(from, 2 * ten_millis(from)));
+        sample.every(Nanos::from_millis(20));
+        Ok(params)
     }
 }
 

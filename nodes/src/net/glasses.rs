@@ -2,13 +2,18 @@
 
 use std::path::PathBuf;
 
-use graph_core::{Build, BuildError, Cause, Ctx, Done, Flow, Kind, Nanos, Node, NodeError, Ports, WireIn};
+use graph_core::{
+    Build, BuildError, Cause, Ctx, Done, Fault, Flow, Kind, Nanos, NoSample, Node, NodeError, Ports, Sample,
+    WireIn,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
     listen::{Listen, Listener},
     receive::{Formats, Received, default_formats},
+    sample,
+    socket::check_address,
 };
 use crate::{sound::file::WavWriter, types::Rate};
 
@@ -69,6 +74,10 @@ impl Kind for Glasses {
     const ABOUT: &'static str = "The far end of an answer: hears RTP audio and writes it to a wav.";
     type Params = GlassesParams;
 
+    fn check(params: &GlassesParams) -> Vec<Fault> {
+        Fault::of("bind", check_address(&params.bind)).into_iter().collect()
+    }
+
     fn new(params: &GlassesParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
         let listen = Listen {
             bind: &params.bind,
@@ -82,6 +91,19 @@ impl Kind for Glasses {
             None => None,
         };
         Ok(Glasses { listener: Listener::new(listen, build)?, file, longest_pause: params.longest_pause })
+    }
+
+    fn sample(given: Option<GlassesParams>, sample: &mut Sample<'_>) -> Result<GlassesParams, NoSample> {
+        let bind = sample::sender(sample)?;
+        // A minute of sound.
+        sample.life(6_000);
+        Ok(GlassesParams {
+            bind,
+            file: Some(sample.dir().join("sample.wav")),
+            formats: default_formats(),
+            idle: None,
+            ..given.unwrap_or_default()
+        })
     }
 }
 

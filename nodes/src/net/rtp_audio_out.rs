@@ -1,16 +1,25 @@
 //! An answer as RTP over UDP.
 
 use graph_core::{
-    Build, BuildError, Cause, Counter, Ctx, Done, Flow, In, Kind, Nanos, Node, NodeError, Ports, Taken,
-    WireOut,
+    Build, BuildError, Cause, Counter, Ctx, Done, Fault, Flow, In, Kind, Nanos, NoSample, Node, NodeError,
+    Ports, Sample, Taken, WireOut,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    packetize::Packetizer, playout::Playout, rtcp, rtp::Ssrc, socket::Sending, speech_player::payload_type,
+    packetize::Packetizer,
+    playout::Playout,
+    rtcp,
+    rtp::Ssrc,
+    sample,
+    socket::{Sending, check_address},
+    speech_player::payload_type,
 };
-use crate::types::{Audio, Rate};
+use crate::{
+    sound::sample::{ten_millis, tone},
+    types::{Audio, Rate},
+};
 
 /// How `net/rtp-audio-out` sends.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -74,6 +83,12 @@ impl Kind for RtpAudioOut {
     const ABOUT: &'static str = "Sound as RTP over UDP, paced in real time.";
     type Params = RtpAudioOutParams;
 
+    fn check(params: &RtpAudioOutParams) -> Vec<Fault> {
+        let address = Fault::of("to", check_address(&params.to));
+        let payload_type = Fault::of("payload_type", payload_type(params.payload_type));
+        address.into_iter().chain(payload_type).collect()
+    }
+
     fn new(params: &RtpAudioOutParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
         let rate = Rate(params.rate);
         let packets =
@@ -87,6 +102,18 @@ impl Kind for RtpAudioOut {
             refused: build.counter("refused", "Packets that reached no listener."),
             dropped: build.counter("not sent", "Packets that the network did not take."),
         })
+    }
+
+    fn sample(
+        given: Option<RtpAudioOutParams>,
+        sample: &mut Sample<'_>,
+    ) -> Result<RtpAudioOutParams, NoSample> {
+        let to = sample::listener(sample)?;
+        let params = RtpAudioOutParams { to, ..given.unwrap_or_default() };
+        let rate = Rate(params.rate);
+        sample.feed("audio", tone(rate, ten_millis(rate)));
+        sample.every(Nanos::from_millis(10));
+        Ok(params)
     }
 }
 

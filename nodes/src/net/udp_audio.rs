@@ -1,12 +1,16 @@
 //! Sound from RTP over UDP.
 
-use graph_core::{Build, BuildError, Ctx, Flow, Kind, Nanos, Node, NodeError, Out, Ports, WireIn};
+use graph_core::{
+    Build, BuildError, Ctx, Fault, Flow, Kind, Nanos, NoSample, Node, NodeError, Out, Ports, Sample, WireIn,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
     listen::{Listen, Listener},
     receive::{Formats, default_formats},
+    sample,
+    socket::check_address,
 };
 use crate::types::Audio;
 
@@ -64,6 +68,10 @@ impl Kind for UdpAudio {
     const ABOUT: &'static str = "Sound from RTP over UDP, in order and without holes.";
     type Params = UdpAudioParams;
 
+    fn check(params: &UdpAudioParams) -> Vec<Fault> {
+        Fault::of("bind", check_address(&params.bind)).into_iter().collect()
+    }
+
     fn new(params: &UdpAudioParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
         let listen = Listen {
             bind: &params.bind,
@@ -73,6 +81,12 @@ impl Kind for UdpAudio {
             idle: params.idle,
         };
         Ok(UdpAudio { listener: Listener::new(listen, build)? })
+    }
+
+    fn sample(given: Option<UdpAudioParams>, sample: &mut Sample<'_>) -> Result<UdpAudioParams, NoSample> {
+        let bind = sample::sender(sample)?;
+        let formats = default_formats();
+        Ok(UdpAudioParams { bind, formats, idle: None, ..given.unwrap_or_default() })
     }
 }
 
