@@ -46,7 +46,13 @@ mod outside {
     #[test]
     #[ignore = "wants a virtual machine: tools/test --devices"]
     fn touches_of_a_device_become_keys_of_another() {
-        assert!(start(&["-c", "2"], "inside::touches").wait().unwrap().success());
+        assert!(start(&["-c", "1"], "inside::touches").wait().unwrap().success());
+    }
+
+    #[test]
+    #[ignore = "wants a virtual machine: tools/test --devices"]
+    fn lost_events_and_devices_that_come_and_go_leave_no_key_pressed() {
+        assert!(start(&["-c", "2"], "inside::faults").wait().unwrap().success());
     }
 
     #[test]
@@ -131,6 +137,8 @@ mod outside {
 mod inside {
     use std::{
         fs,
+        sync::mpsc::{self, Receiver},
+        thread,
         time::{Instant, SystemTime},
     };
 
@@ -193,18 +201,18 @@ mod inside {
                 return device;
             }
             assert!(begun.elapsed().unwrap() < Duration::from_secs(20), "{name} does not come");
-            std::thread::sleep(Duration::from_millis(20));
+            thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// The next key: its code, and whether it was pressed.
-    fn next_key(device: &mut RawDevice) -> (KeyCode, bool) {
+    /// The next key: its code, and whether it was pressed; `None` when the device is gone.
+    fn next_key(device: &mut RawDevice) -> Option<(KeyCode, bool)> {
         loop {
-            let events: Vec<InputEvent> = device.fetch_events().unwrap().collect();
+            let events: Vec<InputEvent> = device.fetch_events().ok()?.collect();
             let mut keys = events.iter().filter(|event| event.event_type().0 == codes::KEY);
             if let Some(key) = keys.next() {
                 assert!(keys.next().is_none(), "one key at a time: {events:?}");
-                return (KeyCode(key.code()), key.value() == 1);
+                return Some((KeyCode(key.code()), key.value() == 1));
             }
         }
     }
@@ -232,104 +240,139 @@ mod inside {
         (times[times.len() / 2], times[times.len() * 99 / 100])
     }
 
+    /// Somebody who waits for keys, as any program does, and when they came.
+    fn reader(mut device: RawDevice) -> Receiver<(KeyCode, bool, Instant)> {
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            while let Some((key, pressed)) = next_key(&mut device) {
+                if sender.send((key, pressed, Instant::now())).is_err() {
+                    return;
+                }
+            }
+        });
+        receiver
+    }
+
+    fn expect(keys: &Receiver<(KeyCode, bool, Instant)>, key: KeyCode, pressed: bool) -> Instant {
+        let (found, down, at) = keys.recv_timeout(Duration::from_secs(20)).expect("a key comes");
+        assert_eq!((found, down), (key, pressed));
+        at
+    }
+
     /// A key of a virtual keyboard, from its write to its read.
     fn bare() -> (Duration, Duration) {
         let keys: AttributeSet<KeyCode> = [KeyCode::KEY_E].into_iter().collect();
         let builder = VirtualDevice::builder().unwrap().name("bare keyboard").with_keys(&keys).unwrap();
         let mut keyboard = builder.build().unwrap();
-        let mut reader = open("bare keyboard");
+        let reader = reader(open("bare keyboard"));
         let times = (0..2 * ROUNDS).map(|n| {
             let begun = Instant::now();
             keyboard.emit(&[InputEvent::new(codes::KEY, KeyCode::KEY_E.0, i32::from(n % 2 == 0))]).unwrap();
-            assert_eq!(next_key(&mut reader), (KeyCode::KEY_E, n % 2 == 0));
-            begun.elapsed()
+            expect(&reader, KeyCode::KEY_E, n % 2 == 0) - begun
         });
         quantiles(times.step_by(2).collect())
+    }
+
+    /// From touchscreens whose name begins so to a virtual keyboard and a recording.
+    const GRAPH: &str = r#"(
+        name: "devices",
+        lanes: { "touch": (priority: fifo(40)), "notes": () },
+        nodes: {
+            "touchscreen": (kind: "touch/evdev", lane: "touch", with: (devices: ["test touchscreen"], grab: true)),
+            "parse": (kind: "touch/parse", lane: "touch"),
+            "fusion": (kind: "touch/fusion", lane: "touch"),
+            "virtual": (kind: "touch/uinput", lane: "touch", with: (name: "test virtual")),
+            "record": (kind: "touch/record", lane: "notes", with: (file: "/tmp/mine.events")),
+        },
+        edges: [
+            (from: "touchscreen", to: "parse"),
+            (from: "touchscreen", to: "record", queue: (capacity: 1000, full: drop_newest)),
+            (from: "parse", to: "fusion"),
+            (from: "fusion.actions", to: "virtual"),
+        ],
+        paths: [(name: "touch to action", from: "touchscreen", to: "virtual.done", budget: (max: "1 s"))],
+    )"#;
+
+    /// Starts the graph on a touchscreen that a finger rests on already, which is told of by the state that the source
+    /// asks for; then lifts it.
+    fn start_touched(screen: &mut VirtualDevice) -> (Running, Receiver<(KeyCode, bool, Instant)>) {
+        down(screen, 1, ON_E);
+        let running = start(GRAPH);
+        let keyboard = reader(open("test virtual keyboard"));
+        up(screen);
+        // The press may have come before the keyboard was open.
+        let (key, pressed, _) = keyboard.recv().unwrap();
+        assert_eq!(key, KeyCode::KEY_E);
+        if pressed {
+            expect(&keyboard, KeyCode::KEY_E, false);
+        }
+        (running, keyboard)
     }
 
     #[test]
     #[ignore = "runs in the virtual machine"]
     fn touches() {
-        let graph = r#"(
-            name: "devices",
-            lanes: { "touch": (priority: fifo(40)) },
-            nodes: {
-                "touchscreen": (kind: "touch/evdev", lane: "touch", with: (devices: ["test touchscreen"], grab: true)),
-                "parse": (kind: "touch/parse", lane: "touch"),
-                "fusion": (kind: "touch/fusion", lane: "touch"),
-                "virtual": (kind: "touch/uinput", lane: "touch", with: (name: "test virtual")),
-                "record": (kind: "touch/record", lane: "touch", with: (file: "/tmp/mine.events")),
-            },
-            edges: [
-                (from: "touchscreen", to: "parse"),
-                (from: "touchscreen", to: "record"),
-                (from: "parse", to: "fusion"),
-                (from: "fusion.actions", to: "virtual"),
-            ],
-            paths: [(name: "touch to action", from: "touchscreen", to: "virtual.done", budget: (max: "1 s"))],
-        )"#;
         let mut screen = touchscreen("test touchscreen");
         let bare = bare();
-        // A finger that rests there before the source looks is told of by the state that it asks for.
-        down(&mut screen, 1, ON_E);
-        let running = start(graph);
-        let mut keyboard = open("test virtual keyboard");
-        up(&mut screen);
-        // The press may have come before the keyboard was open.
-        let first = next_key(&mut keyboard);
-        assert_eq!(first.0, KeyCode::KEY_E);
-        if first.1 {
-            assert_eq!(next_key(&mut keyboard), (KeyCode::KEY_E, false));
-        }
-
-        let mut times = Vec::new();
-        for round in 0..ROUNDS {
+        let (running, keyboard) = start_touched(&mut screen);
+        let times = (0..ROUNDS as i32).map(|round| {
             let begun = Instant::now();
-            down(&mut screen, 2 + round as i32, [ON_E[0] + (round % 2) as i32, ON_E[1]]);
-            assert_eq!(next_key(&mut keyboard), (KeyCode::KEY_E, true));
-            times.push(begun.elapsed());
+            down(&mut screen, 2 + round, [ON_E[0] + round % 2, ON_E[1]]);
+            let came = expect(&keyboard, KeyCode::KEY_E, true);
             up(&mut screen);
-            assert_eq!(next_key(&mut keyboard), (KeyCode::KEY_E, false));
-        }
-        let through = quantiles(times);
-
-        // More at once than the kernel keeps: the finger is still the same one afterwards.
-        down(&mut screen, 1000, ON_E);
-        assert_eq!(next_key(&mut keyboard), (KeyCode::KEY_E, true));
-        let step =
-            |n: i32| [abs(codes::ABS_MT_POSITION_X, ON_E[0] + n % 50), InputEvent::new(codes::SYN, 0, 0)];
-        screen.emit(&(0..20_000).flat_map(step).collect::<Vec<_>>()).unwrap();
-        up(&mut screen);
-        assert_eq!(next_key(&mut keyboard), (KeyCode::KEY_E, false));
-
-        // Another one comes, and goes while a finger is on it.
-        let mut second = touchscreen("test touchscreen, the second");
-        while running.edges()[0].counts().sent == 0 {
-            std::thread::yield_now();
-        }
-        let on_space = [1000, 1125];
-        down(&mut second, 1, on_space);
-        assert_eq!(next_key(&mut keyboard), (KeyCode::KEY_SPACE, true));
-        drop(second);
-        assert_eq!(next_key(&mut keyboard), (KeyCode::KEY_SPACE, false));
-
-        let outcome = end(running);
-        let dropped = outcome.notes.iter().find(|note| note.name == "dropped by the kernel").unwrap().value;
-        println!("uinput write to read: p50 {:?}, p99 {:?}", bare.0, bare.1);
-        println!("touch write to key read: p50 {:?}, p99 {:?}", through.0, through.1);
-        println!("{:.2} times the bare p50; events dropped by the kernel {dropped} times", {
-            through.0.as_secs_f64() / bare.0.as_secs_f64()
+            expect(&keyboard, KeyCode::KEY_E, false);
+            came - begun
         });
-        assert!(dropped > 0, "the flood was read in time, and shows nothing");
-        assert!(through.0 <= 2 * bare.0 + Duration::from_micros(50), "{through:?} against {bare:?}");
+        let through = quantiles(times.collect());
+        let outcome = end(running);
+        let inside = outcome.paths[0].snapshot(graph_core::budget::Measure::Latency).unwrap();
+        println!(
+            "kernel's stamp to action: p50 {}, max {}",
+            inside.at_rank(inside.n() / 2).unwrap(),
+            inside.max().unwrap()
+        );
+        println!("bare uinput write to read: p50 {:?}, p99 {:?}", bare.0, bare.1);
+        println!("touch write to key read: p50 {:?}, p99 {:?}", through.0, through.1);
+        let times = through.0.as_secs_f64() / bare.0.as_secs_f64();
+        println!("{times:.2} times the bare p50");
+        // Two devices, and every instruction emulated: what would show is a sleep or a poll where a wake should be.
+        assert!(through.0 < Duration::from_millis(5), "{through:?} against {bare:?}");
 
         let recorded = evemu::parse(&fs::read_to_string("/tmp/mine.events").unwrap()).unwrap();
         assert_eq!(recorded.device.unwrap().name, "test touchscreen");
-        let fused = recorded
+        let begins = recorded
             .events
             .iter()
             .filter(|(_, event)| event.code == codes::ABS_MT_TRACKING_ID && event.value >= 0);
-        assert!(fused.count() > ROUNDS);
+        assert!(begins.count() > ROUNDS);
+    }
+
+    #[test]
+    #[ignore = "runs in the virtual machine"]
+    fn faults() {
+        let mut screen = touchscreen("test touchscreen");
+        let (running, keyboard) = start_touched(&mut screen);
+
+        // More at once than the kernel keeps: the finger is still the same one afterwards.
+        down(&mut screen, 1000, ON_E);
+        expect(&keyboard, KeyCode::KEY_E, true);
+        let step =
+            |n: i32| [abs(codes::ABS_MT_POSITION_X, ON_E[0] + n % 50), InputEvent::new(codes::SYN, 0, 0)];
+        screen.emit(&(0..40_000).flat_map(step).collect::<Vec<_>>()).unwrap();
+        up(&mut screen);
+        expect(&keyboard, KeyCode::KEY_E, false);
+
+        // Another one comes, and goes while a finger is on it.
+        let mut second = touchscreen("test touchscreen, the second");
+        down(&mut second, 1, [1000, 1125]);
+        expect(&keyboard, KeyCode::KEY_SPACE, true);
+        drop(second);
+        expect(&keyboard, KeyCode::KEY_SPACE, false);
+
+        let outcome = end(running);
+        let dropped = outcome.notes.iter().find(|note| note.name == "dropped by the kernel").unwrap().value;
+        println!("events dropped by the kernel {dropped} times");
+        assert!(dropped > 0, "the flood was read in time, and shows nothing");
     }
 
     #[test]
@@ -360,11 +403,11 @@ mod inside {
         let flips = || running.edges().last().unwrap().counts().taken;
         while flips() == 0 {
             assert!(!running.is_finished(), "the graph ended");
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
         }
         fs::write(shared.join("pressed"), "").unwrap();
         while !shared.join("seen").exists() {
-            std::thread::sleep(Duration::from_millis(50));
+            thread::sleep(Duration::from_millis(50));
         }
         let outcome = end(running);
         let done = outcome.edges.last().unwrap();

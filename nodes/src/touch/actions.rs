@@ -6,7 +6,7 @@ use arrayvec::ArrayVec;
 use evdev::KeyCode;
 use graph_core::payload;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     frame::{MAX_CONTACTS, Point},
@@ -43,7 +43,7 @@ pub enum Action {
 payload!(Action, "input action");
 
 /// What a gesture does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Do {
     /// Nothing.
@@ -72,7 +72,7 @@ fn no_data() -> String {
 }
 
 /// A button of the pointer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Button {
     /// The left one.
@@ -84,7 +84,7 @@ pub enum Button {
 }
 
 /// What each gesture does; keys of the on-screen keyboard are always pressed as they are.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ActionMap {
     /// A tap of one finger.

@@ -46,7 +46,9 @@ enum Stage {
         since: Stamp,
         peak: usize,
     },
-    Dragging,
+    Dragging {
+        at: Point,
+    },
     Scrolling {
         from: Point,
     },
@@ -208,10 +210,7 @@ impl Classifier {
     /// come of the fingers that are left.
     fn close(&mut self, progress: Progress, tell: &mut impl FnMut(Gesture)) {
         match self.stage {
-            Stage::Dragging => {
-                let at = self.fingers.first().map_or(Point::default(), |finger| finger.at);
-                tell(Gesture::Drag { progress, at });
-            }
+            Stage::Dragging { at } => tell(Gesture::Drag { progress, at }),
             Stage::Scrolling { .. } => tell(Gesture::Scroll { progress, by: Point::default() }),
             Stage::Pinching { scale, .. } => tell(Gesture::Pinch { progress, scale }),
             Stage::Rotating { degrees, .. } => tell(Gesture::Rotate { progress, degrees }),
@@ -289,7 +288,7 @@ impl Classifier {
         }
         tell(Gesture::Drag { progress: Progress::Begin, at: start });
         tell(Gesture::Drag { progress: Progress::Update, at });
-        self.stage = Stage::Dragging;
+        self.stage = Stage::Dragging { at };
     }
 
     /// Of moving, spreading and turning, the one that the fingers do most.
@@ -320,7 +319,10 @@ impl Classifier {
         let progress = Progress::Update;
         let between = |fingers: &[Finger]| fingers[1].at - fingers[0].at;
         match &mut self.stage {
-            Stage::Dragging => tell(Gesture::Drag { progress, at: self.fingers[0].at }),
+            Stage::Dragging { at } => {
+                *at = self.fingers[0].at;
+                tell(Gesture::Drag { progress, at: *at });
+            }
             Stage::Scrolling { from } => {
                 let middle = (self.fingers[0].at + self.fingers[1].at).times(0.5);
                 let before = std::mem::replace(from, middle);

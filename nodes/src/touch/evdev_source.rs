@@ -4,7 +4,6 @@ use std::{
     collections::VecDeque,
     fs::{self, OpenOptions},
     io,
-    mem::MaybeUninit,
     os::{
         fd::{AsFd, OwnedFd},
         unix::fs::OpenOptionsExt,
@@ -18,11 +17,7 @@ use graph_core::{
     Build, BuildError, Clock, Counter, Cx, Flow, Kind, NodeError, Source, Stamp, Turn,
     time::{ClockPair, Kernel},
 };
-use rustix::{
-    event::{Timespec, epoll},
-    fs::inotify,
-    io::Errno,
-};
+use rustix::{event::epoll, fs::inotify, io::Errno};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -65,7 +60,7 @@ impl Default for EvdevParams {
 /// opened, and after the kernel had to drop events, is asked for and told as events.
 pub struct EvdevSource {
     params: EvdevParams,
-    /// Holds every device and the directory; the lane watches this one descriptor.
+    /// Holds every device and the directory, so that the lane has one descriptor to watch; nobody asks it which.
     epoll: OwnedFd,
     directory: Option<OwnedFd>,
     devices: Vec<Device>,
@@ -86,9 +81,6 @@ struct Device {
     /// Of the frame that is being read.
     events: Events,
 }
-
-/// What may be readable: a device by its number, or the directory.
-const DIRECTORY_TOKEN: u64 = u64::MAX;
 
 impl Kind for EvdevSource {
     const KIND: &'static str = "touch/evdev";
@@ -140,12 +132,7 @@ impl EvdevSource {
         // A device is readable only once udev has set its owner.
         let wanted = inotify::WatchFlags::CREATE | inotify::WatchFlags::ATTRIB;
         inotify::add_watch(&directory, DIRECTORY, wanted)?;
-        epoll::add(
-            &self.epoll,
-            &directory,
-            epoll::EventData::new_u64(DIRECTORY_TOKEN),
-            epoll::EventFlags::IN,
-        )?;
+        epoll::add(&self.epoll, &directory, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         self.directory = Some(directory);
         Ok(())
     }
@@ -201,12 +188,7 @@ impl EvdevSource {
         }
         let id = DeviceId(self.next);
         self.next = self.next.wrapping_add(1);
-        epoll::add(
-            &self.epoll,
-            raw.as_fd(),
-            epoll::EventData::new_u64(u64::from(id.0)),
-            epoll::EventFlags::IN,
-        )?;
+        epoll::add(&self.epoll, raw.as_fd(), epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         let about = Arc::new(about);
         let news = News::Added(about.clone());
         self.ready.push_back((now, Input { device: id, news }));
@@ -217,48 +199,44 @@ impl EvdevSource {
     }
 
     /// Reads whatever can be read. Returns whether anything was.
-    fn read(&mut self, now: Stamp, cx: &mut Cx<'_, '_, Input>) -> Result<bool, NodeError> {
-        let mut buffer = [MaybeUninit::<epoll::Event>::uninit(); 16];
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let (readable, _) = epoll::wait(&self.epoll, &mut buffer, Some(&at_once))?;
-        if readable.is_empty() {
-            return Ok(false);
+    ///
+    /// Every device is asked, since that costs less than to ask which of them have something.
+    fn read(&mut self, now: Stamp, cx: &mut Cx<'_, '_, Input>) -> bool {
+        if !self.pair.is_fresh(now) {
+            self.pair = ClockPair::read(&self.clock, Kernel::Monotonic);
         }
-        for event in readable.iter() {
-            let token = event.data.u64();
-            if token == DIRECTORY_TOKEN {
-                self.drain_directory();
-                if let Some(path) = self.look_around(now) {
-                    cx.tell(
-                        Turn::NONE,
-                        "device",
-                        &format!("cannot read {} yet: {PERMISSION}", path.display()),
-                    );
+        let mut at = 0;
+        while let Some(device) = self.devices.get_mut(at) {
+            match device.read(now, &self.pair, &mut self.ready) {
+                Ok(dropped) => {
+                    self.dropped.add(dropped);
+                    at += 1;
                 }
-                continue;
-            }
-            let Some(at) = self.devices.iter().position(|device| u64::from(device.id.0) == token) else {
-                continue;
-            };
-            if !self.pair.is_fresh(now) {
-                self.pair = ClockPair::read(&self.clock, Kernel::Monotonic);
-            }
-            match self.devices[at].read(now, &self.pair, &mut self.ready) {
-                Ok(dropped) => self.dropped.add(dropped),
                 Err(_) => {
                     let gone = self.devices.swap_remove(at);
                     self.ready.push_back((now, Input { device: gone.id, news: News::Removed }));
                 }
             }
         }
-        Ok(true)
+        if self.ready.is_empty()
+            && self.has_directory_changed()
+            && let Some(path) = self.look_around(now)
+        {
+            cx.tell(Turn::NONE, "device", &format!("cannot read {} yet: {PERMISSION}", path.display()));
+        }
+        !self.ready.is_empty()
     }
 
-    fn drain_directory(&self) {
+    /// Whether anything has come, or may be read now, since this was last asked.
+    fn has_directory_changed(&self) -> bool {
         let mut buffer = [0; 4096];
+        let mut changed = false;
         if let Some(directory) = &self.directory {
-            while rustix::io::read(directory, &mut buffer).is_ok_and(|read| read > 0) {}
+            while rustix::io::read(directory, &mut buffer).is_ok_and(|read| read > 0) {
+                changed = true;
+            }
         }
+        changed
     }
 }
 
@@ -299,6 +277,10 @@ impl Device {
                             self.push(pair.convert(at.0), event, ready);
                         }
                     }
+                    // What comes meanwhile makes the descriptor readable again.
+                    if length < buffer.len() && dropped == 0 {
+                        break;
+                    }
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
@@ -322,7 +304,7 @@ impl Source for EvdevSource {
                 cx.emit_from(origin, input);
                 return Ok(Flow::Again);
             }
-            if !self.read(now, cx)? {
+            if !self.read(now, cx) {
                 let is_over = self.devices.is_empty() && !self.params.hot_plug;
                 return Ok(if is_over { Flow::Done } else { Flow::Idle });
             }

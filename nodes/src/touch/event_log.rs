@@ -7,7 +7,8 @@ use std::{
 };
 
 use graph_core::{
-    Build, BuildError, Counter, Ctx, Done, Flow, In, Kind, Nanos, Node, NodeError, Ports, Stamp, Taken, Turn,
+    Build, BuildError, Counter, Ctx, Done, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Ports, Sample,
+    Stamp, Taken, Turn,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -71,6 +72,12 @@ impl Kind for EventLog {
             gestures: build.counter("gestures", "Gestures that happened or began."),
             requests: build.counter("requests", "Requests to other programs."),
         })
+    }
+
+    fn sample(given: Option<EventLogParams>, sample: &mut Sample<'_>) -> Result<EventLogParams, NoSample> {
+        sample.feed("in", Action::Key { code: 30, pressed: true });
+        sample.feed("in", Action::Key { code: 30, pressed: false });
+        Ok(EventLogParams { file: None, ..given.unwrap_or_default() })
     }
 }
 

@@ -33,7 +33,7 @@ impl Point {
 
     /// The length of a way, in mm.
     pub fn length(self) -> f32 {
-        self.x.hypot(self.y)
+        (self.x * self.x + self.y * self.y).sqrt()
     }
 
     /// `factor` times as far.

@@ -1,7 +1,8 @@
 //! The fusion engine as a node.
 
 use graph_core::{
-    Build, BuildError, Cause, Counter, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, payload,
+    Build, BuildError, Cause, Counter, Ctx, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Out, Ports,
+    Sample, payload,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +14,11 @@ use super::{
     engine::{Engine, Told},
     frame::{DeviceId, Frame, Phase},
     gesture::Gesture,
+    input::News,
     keyboard::{Keyboard, KeyboardError, KeyboardParams},
+    parser::Parser,
+    script,
+    surface::Orientation,
     thresholds::Thresholds,
 };
 use crate::types::IpcRequest;
@@ -147,6 +152,24 @@ impl Kind for Fusion {
             palms: build.counter("palms", "Contacts that were rejected as palms."),
             ghosts: build.counter("ghosts", "Contacts that were rejected as ghosts."),
         })
+    }
+
+    fn sample(given: Option<FusionParams>, sample: &mut Sample<'_>) -> Result<FusionParams, NoSample> {
+        let mut parser = None;
+        for input in script::sample() {
+            match input.news {
+                News::Added(about) => {
+                    parser = Parser::new(input.device, &about, &Orientation::default()).ok()
+                }
+                News::Events(events) => {
+                    let frames = events.iter().filter_map(|event| parser.as_mut()?.push(*event).cloned());
+                    frames.for_each(|frame| sample.feed("frames", frame));
+                }
+                News::Removed => {}
+            }
+        }
+        sample.every(script::FRAME);
+        Ok(given.unwrap_or_default())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use graph_core::payload;
+use graph_core::{Nanos, payload};
 
 use super::{device::Description, event::Event, frame::DeviceId};
 
@@ -33,4 +33,17 @@ pub enum News {
     Events(Events),
     /// It is gone.
     Removed,
+}
+
+/// Events of a recording that belong together, at most as many as a packet holds, each with its time.
+pub(crate) fn bursts(events: &[(Nanos, Event)]) -> Vec<(Nanos, Events)> {
+    let mut bursts = Vec::new();
+    let mut burst = Events::new();
+    for (number, (time, event)) in events.iter().enumerate() {
+        burst.push(*event);
+        if event.is_report() || burst.is_full() || number + 1 == events.len() {
+            bursts.push((*time, std::mem::take(&mut burst)));
+        }
+    }
+    bursts
 }

@@ -4,12 +4,12 @@ use std::str::FromStr;
 
 use evdev::KeyCode;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::frame::Point;
 
 /// Where the keyboard lies, and its keys.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KeyboardParams {
     /// Where it begins, as a share of the surface's height from the top; it goes to the bottom, over the whole width.

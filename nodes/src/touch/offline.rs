@@ -43,12 +43,12 @@ pub fn fuse(
     // A stamp of zero is never a time.
     const BEGIN: Stamp = Stamp(1_000_000_000);
     let since = |stamp: Stamp| stamp.since(BEGIN).unwrap_or_default();
-    let mut take = |frame: Frame, now: Stamp| {
+    let mut take = |frame: &Frame, now: Stamp| {
         if let Some(due) = engine.deadline().filter(|due| *due < now) {
             engine.tick(due, |told| tell(since(due), told));
         }
-        tally.count(&frame);
-        engine.frame(&frame, now, |told| tell(since(now), told));
+        tally.count(frame);
+        engine.frame(frame, now, |told| tell(since(now), told));
     };
     let mut now = BEGIN;
     for &(time, event) in &recording.events {

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use arrayvec::ArrayVec;
-use graph_core::{Build, BuildError, Cause, Ctx, Done, Flow, In, Kind, Nanos, Node, NodeError, Ports};
+use graph_core::{
+    Build, BuildError, Cause, Ctx, Done, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Ports, Sample,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -60,7 +62,7 @@ impl Kind for Overlay {
 
     fn new(params: &OverlayParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
         let keyboard = Keyboard::new(&params.keyboard)?;
-        let screen = match (&params.card, params.size) {
+        let mut screen = match (&params.card, params.size) {
             (Some(card), _) => Screen::open(card)?,
             (None, (width @ 1..=16_384, height @ 1..=16_384)) => Screen::memory(width, height),
             (None, (width, height)) => {
@@ -73,10 +75,15 @@ impl Kind for Overlay {
             build.watch(descriptor)?;
         }
         let picture = Picture::new(&keyboard, screen.width, screen.height);
-        let mut overlay = Overlay { picture, screen, is_flipping: false, flipping: ArrayVec::new() };
-        // Everything is drawn once, before the first packet.
-        overlay.show(Pressed::default()).map_err(|error| BuildError::new(error.to_string()))?;
-        Ok(overlay)
+        screen.prepare(&picture);
+        Ok(Overlay { picture, screen, is_flipping: false, flipping: ArrayVec::new() })
+    }
+
+    fn sample(given: Option<OverlayParams>, sample: &mut Sample<'_>) -> Result<OverlayParams, NoSample> {
+        let none = Pressed::default();
+        sample.feed("in", none.with(30, true));
+        sample.feed("in", none);
+        Ok(OverlayParams { card: None, ..given.unwrap_or_default() })
     }
 }
 

@@ -1,11 +1,12 @@
 //! From events to frames of contacts.
 
-use graph_core::{Build, BuildError, Counter, Cx, Kind, NodeError, Transform, Turn};
+use graph_core::{Build, BuildError, Counter, Cx, Kind, NoSample, NodeError, Sample, Transform, Turn};
 
 use super::{
     frame::{DeviceId, Frame},
     input::{Input, News},
     parser::Parser,
+    script,
     surface::Orientation,
 };
 
@@ -32,13 +33,19 @@ impl Kind for Parse {
                 .counter("ignored", "Events about contacts beyond those that are followed, or unknown ones."),
         })
     }
+
+    fn sample(given: Option<Orientation>, sample: &mut Sample<'_>) -> Result<Orientation, NoSample> {
+        script::sample().for_each(|input| sample.feed("in", input));
+        sample.every(script::FRAME);
+        Ok(given.unwrap_or_default())
+    }
 }
 
 impl Parse {
     fn remove(&mut self, device: DeviceId) -> Option<Frame> {
         let at = self.parsers.iter().position(|(known, _)| *known == device)?;
         let (_, mut parser) = self.parsers.swap_remove(at);
-        parser.lose()
+        parser.lose().cloned()
     }
 }
 
@@ -57,7 +64,7 @@ impl Transform for Parse {
                 let before = parser.ignored();
                 for event in events {
                     if let Some(frame) = parser.push(event) {
-                        cx.emit(frame);
+                        cx.emit(frame.clone());
                     }
                 }
                 self.ignored.add(parser.ignored() - before);
@@ -86,7 +93,7 @@ impl Transform for Parse {
     fn finish(&mut self, cx: &mut Cx<'_, '_, Frame>) -> Result<(), NodeError> {
         for (_, mut parser) in self.parsers.drain(..) {
             if let Some(frame) = parser.lose() {
-                cx.emit(frame);
+                cx.emit(frame.clone());
             }
         }
         Ok(())

@@ -18,8 +18,9 @@ use super::{
 /// Whatever comes, every contact begins once and ends once, and no two that live share an id or a slot.
 #[derive(Debug)]
 pub struct Parser {
-    device: DeviceId,
     surface: Surface,
+    /// The last one; each is made in its place, since it is large.
+    frame: Frame,
     single: bool,
     slots: Vec<Slot>,
     /// The slot that multi-touch events are about; `None` where it is beyond the slots, or not known.
@@ -67,9 +68,10 @@ impl Parser {
             Protocol::Slots(slots) => (slots.min(MAX_CONTACTS), false),
             Protocol::Single => (1, true),
         };
+        let surface = Surface::new(about, orientation)?;
         Ok(Parser {
-            device,
-            surface: Surface::new(about, orientation)?,
+            frame: Frame { device, size: surface.size(), contacts: ArrayVec::new() },
+            surface,
             single,
             slots: vec![Slot::default(); slots],
             current: Some(0),
@@ -91,17 +93,17 @@ impl Parser {
 
     /// Takes one event. Gives a frame when it ends one in which something changed.
     #[inline]
-    pub fn push(&mut self, event: Event) -> Option<Frame> {
+    pub fn push(&mut self, event: Event) -> Option<&Frame> {
         match event.kind {
-            _ if event.is_dropped() => self.dropping = true,
-            _ if event.is_report() && self.dropping => {
-                self.dropping = false;
-                return self.lose();
+            codes::ABS if !self.dropping => self.axis(event.code, event.value),
+            codes::SYN if event.is_dropped() => self.dropping = true,
+            codes::SYN if event.is_report() => {
+                if std::mem::take(&mut self.dropping) {
+                    return self.lose();
+                }
+                return self.report(Phase::End);
             }
-            _ if event.is_report() => return self.report(Phase::End),
-            _ if self.dropping => {}
-            codes::ABS => self.axis(event.code, event.value),
-            codes::KEY if self.single && event.code == codes::BTN_TOUCH => {
+            codes::KEY if self.single && !self.dropping && event.code == codes::BTN_TOUCH => {
                 let slot = &mut self.slots[0];
                 slot.changed = true;
                 slot.track((event.value != 0).then_some(0));
@@ -112,7 +114,7 @@ impl Parser {
     }
 
     /// The device is gone, or its events are at their end: what still touches is lost.
-    pub fn lose(&mut self) -> Option<Frame> {
+    pub fn lose(&mut self) -> Option<&Frame> {
         // Which slot the next event is about was told before, and may be missing.
         self.current = self.single.then_some(0);
         for slot in &mut self.slots {
@@ -158,11 +160,9 @@ impl Parser {
     }
 
     /// Everything that was told since the frame before.
-    fn report(&mut self, end: Phase) -> Option<Frame> {
-        if !self.slots.iter().any(|slot| slot.changed) {
-            return None;
-        }
-        let mut contacts = ArrayVec::new();
+    fn report(&mut self, end: Phase) -> Option<&Frame> {
+        let contacts = &mut self.frame.contacts;
+        contacts.clear();
         let mut news = false;
         for (number, slot) in self.slots.iter_mut().enumerate() {
             let changed = std::mem::take(&mut slot.changed);
@@ -175,10 +175,10 @@ impl Parser {
             if slot.tracking.is_none() {
                 continue;
             }
-            let (id, phase) = match slot.contact {
+            let (id, phase) = match &slot.contact {
                 Some(contact) if changed => (contact.id, Phase::Move),
                 Some(contact) => {
-                    contacts.push(Contact { phase: Phase::Stay, ..contact });
+                    contacts.push(Contact { phase: Phase::Stay, ..*contact });
                     continue;
                 }
                 None => {
@@ -198,7 +198,7 @@ impl Parser {
             contacts.push(contact);
             news = true;
         }
-        news.then_some(Frame { device: self.device, size: self.surface.size(), contacts })
+        news.then_some(&self.frame)
     }
 }
 
@@ -248,7 +248,7 @@ mod tests {
     fn frame(parser: &mut Parser, events: &[(u16, i32)]) -> Option<Frame> {
         let events = events.iter().map(|(code, value)| Event::abs(*code, *value));
         let frames: Vec<Frame> =
-            events.chain([Event::REPORT]).filter_map(|event| parser.push(event)).collect();
+            events.chain([Event::REPORT]).filter_map(|event| parser.push(event).cloned()).collect();
         assert!(frames.len() < 2);
         frames.into_iter().next()
     }
@@ -361,8 +361,8 @@ mod tests {
             let mut parser = if one { single() } else { parser() };
             let mut living = BTreeMap::new();
             let mut newest = 0;
-            let frames: Vec<Frame> = events.into_iter().filter_map(|event| parser.push(event)).collect();
-            for frame in frames.into_iter().chain(parser.lose()) {
+            let frames: Vec<Frame> = events.into_iter().filter_map(|event| parser.push(event).cloned()).collect();
+            for frame in frames.into_iter().chain(parser.lose().cloned()) {
                 let mut seen = 0;
                 for contact in &frame.contacts {
                     let ContactId(id) = contact.id;

@@ -10,7 +10,7 @@ use super::{
     device::Description,
     evemu::{self, Recording},
     frame::DeviceId,
-    input::{Events, Input, News},
+    input::{Events, Input, News, bursts},
 };
 
 /// What `touch/replay` plays, and how.
@@ -125,19 +125,6 @@ fn read(build: &Build<'_>, file: &AssetRef) -> Result<Recording, BuildError> {
         .map_err(|error| BuildError::new(format!("cannot read {}: {error}", path.display())))?;
     evemu::parse(&String::from_utf8_lossy(&text))
         .map_err(|error| BuildError::new(format!("{}: {error}", path.display())))
-}
-
-/// Events that belong together, at most as many as a packet holds.
-fn bursts(events: &[(Nanos, super::event::Event)]) -> Vec<(Nanos, Events)> {
-    let mut bursts = Vec::new();
-    let mut burst = Events::new();
-    for (number, (time, event)) in events.iter().enumerate() {
-        burst.push(*event);
-        if event.is_report() || burst.is_full() || number + 1 == events.len() {
-            bursts.push((*time, std::mem::take(&mut burst)));
-        }
-    }
-    bursts
 }
 
 impl Replay {

@@ -131,28 +131,38 @@ impl Screen {
         }
     }
 
+    /// Draws everything on both buffers, so that from then on only changes are drawn.
+    pub(crate) fn prepare(&mut self, picture: &Picture) {
+        for buffer in 0..2 {
+            self.draw(buffer, picture, Pressed::default());
+        }
+        if let Output::Card { card, buffers, .. } = &self.output {
+            // Some drivers copy a buffer when they are told that it has changed; the others know no such request.
+            let _ = card.dirty_framebuffer(buffers[self.front].framebuffer, &[]);
+        }
+    }
+
     /// Draws on the buffer that is not shown, and asks for it to be shown.
     pub(crate) fn show(&mut self, picture: &Picture, now: Pressed) -> io::Result<Shown> {
         let back = 1 - self.front;
-        let (width, height) = (self.width, self.height);
-        let mut draw = |pixels: &mut [u8], pitch: usize| {
-            let mut canvas = Canvas { pixels, pitch, width, height };
-            picture.draw(&mut canvas, self.shown[back].replace(now), now);
-        };
-        let shown = match &mut self.output {
-            Output::Memory { pixels } => {
-                draw(&mut pixels[back], width as usize * 4);
-                Shown::Now
-            }
-            Output::Card { card, crtc, buffers } => {
-                let CardBuffer { framebuffer, pixels, pitch } = &mut buffers[back];
-                draw(pixels, *pitch);
-                card.page_flip(*crtc, *framebuffer, PageFlipFlags::EVENT, None)?;
-                Shown::Later
-            }
-        };
+        self.draw(back, picture, now);
         self.front = back;
-        Ok(shown)
+        let Output::Card { card, crtc, buffers } = &self.output else { return Ok(Shown::Now) };
+        card.page_flip(*crtc, buffers[back].framebuffer, PageFlipFlags::EVENT, None)?;
+        Ok(Shown::Later)
+    }
+
+    fn draw(&mut self, buffer: usize, picture: &Picture, now: Pressed) {
+        let (width, height) = (self.width, self.height);
+        let (pixels, pitch): (&mut [u8], usize) = match &mut self.output {
+            Output::Memory { pixels } => (&mut pixels[buffer], width as usize * 4),
+            Output::Card { buffers, .. } => {
+                let CardBuffer { pixels, pitch, .. } = &mut buffers[buffer];
+                (pixels, *pitch)
+            }
+        };
+        let before = self.shown[buffer].replace(now);
+        picture.draw(&mut Canvas { pixels, pitch, width, height }, before, now);
     }
 
     /// Whether a flip has been completed since this was last asked.

@@ -2,13 +2,16 @@
 //!
 //! For demonstrations, tests and benches; `graphs/recordings/ten-fingers.events` is [`demonstration`].
 
+use std::sync::Arc;
+
 use graph_core::Nanos;
 
 use super::{
     device::Description,
     evemu::Recording,
     event::{Event, codes},
-    frame::Point,
+    frame::{DeviceId, Point},
+    input::{Input, News, bursts},
 };
 
 /// Time from one frame to the next: 120 a second.
@@ -182,6 +185,14 @@ pub fn ten_fingers(lasts: Nanos) -> Recording {
     };
     let fingers: Vec<Finger> = (0..10).map(finger).collect();
     Script::new().scene(&fingers, Nanos::ZERO).recording()
+}
+
+/// What a source tells of a second of [`ten_fingers`], for nodes that are benched.
+pub(crate) fn sample() -> impl Iterator<Item = Input> {
+    let recording = ten_fingers(Nanos::from_secs(1));
+    let added = News::Added(Arc::new(recording.device.unwrap_or_default()));
+    let events = bursts(&recording.events).into_iter().map(|(_, events)| News::Events(events));
+    [added].into_iter().chain(events).map(|news| Input { device: DeviceId(0), news })
 }
 
 /// Every gesture once, a word on the keyboard, and ten fingers at a time.

@@ -1,7 +1,7 @@
 //! The surface of a device: from its units to millimetres, turned and calibrated.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     device::{Axis, Description, DeviceError},
@@ -13,7 +13,7 @@ use super::{
 pub const ASSUMED_LENGTH: f64 = 220.0;
 
 /// How the surface lies to what is shown on it.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Orientation {
     /// By how much the device is turned clockwise.
@@ -34,7 +34,7 @@ impl Default for Orientation {
 }
 
 /// Quarters of a circle, clockwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rotation {
     /// Not turned.

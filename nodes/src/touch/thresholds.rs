@@ -2,12 +2,12 @@
 
 use graph_core::Nanos;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::device::DeviceError;
 
 /// Lengths on the surface in mm, so that they hold for any device, and times.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
     /// A contact with a longer axis is a palm, in mm. A fingertip has 6 to 12, a thumb up to 20.
