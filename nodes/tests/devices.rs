@@ -336,7 +336,7 @@ mod inside {
         let times = through.0.as_secs_f64() / bare.0.as_secs_f64();
         println!("{times:.2} times the bare p50");
         // Two devices, and every instruction emulated: what would show is a sleep or a poll where a wake should be.
-        assert!(through.0 < Duration::from_millis(5), "{through:?} against {bare:?}");
+        assert!(through.0 < Duration::from_millis(20), "{through:?} against {bare:?}");
 
         let recorded = evemu::parse(&fs::read_to_string("/tmp/mine.events").unwrap()).unwrap();
         assert_eq!(recorded.device.unwrap().name, "test touchscreen");
