@@ -165,10 +165,9 @@ impl Classifier {
         self.close(Progress::End, tell);
         if let Stage::Undecided { since, peak } = self.stage
             && self.fingers.is_empty()
+            && now.since(since).is_some_and(|lasted| lasted <= self.thresholds.tap)
         {
-            if now.since(since).is_some_and(|lasted| lasted <= self.thresholds.tap) {
-                self.tap(peak, if peak == 1 { track.at } else { at }, since, now, tell);
-            }
+            self.tap(peak, if peak == 1 { track.at } else { at }, since, now, tell);
         }
         if self.fingers.is_empty() {
             self.stage = Stage::Idle;
