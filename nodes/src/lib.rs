@@ -15,6 +15,8 @@ pub mod net;
 pub mod spatial;
 #[cfg(feature = "speech")]
 pub mod speech;
+#[cfg(feature = "touch")]
+pub mod touch;
 
 /// All kinds of this build; of the domains that it lacks, it knows that they exist.
 pub fn registry() -> graph_core::Registry {
@@ -35,5 +37,9 @@ pub fn registry() -> graph_core::Registry {
     speech::register(&mut registry);
     #[cfg(not(feature = "speech"))]
     registry.absent("speech");
+    #[cfg(feature = "touch")]
+    touch::register(&mut registry);
+    #[cfg(not(feature = "touch"))]
+    registry.absent("touch");
     registry
 }
