@@ -20,7 +20,9 @@ pub struct Histogram {
 impl Default for Histogram {
     fn default() -> Histogram {
         Histogram {
-            counts: Box::new(std::array::from_fn(|_| Counter::default())),
+            // SAFETY: all zeroes is a `Counter` of zero. Writing them takes 18 KB of pages that are mostly never used, which
+            // was most of the start of a graph of 1,000 nodes.
+            counts: unsafe { Box::new_zeroed().assume_init() },
             sum: Sum::default(),
             max: Counter::default(),
         }
