@@ -20,9 +20,10 @@ pub(super) const CROSSINGS: usize = 5;
 /// From one packet of it to the next, which is many times what one is under way.
 pub(super) const PERIOD: Nanos = Nanos::from_micros(20);
 /// From one packet for a lane that sleeps to the next.
-const NAP: Nanos = Nanos::from_micros(100);
-/// So long after it says that it sleeps the sleeper of the floor is woken, about as the lane is.
-const DOZE: Nanos = Nanos::from_micros(80);
+const NAP: Nanos = Nanos::from_micros(25);
+/// So long after it says that it sleeps the sleeper of the floor is woken, about as the lane is: a processor that sleeps
+/// for longer takes several times as long to wake.
+const DOZE: Nanos = Nanos::from_micros(15);
 
 /// Stages whose difference is what is told of a hop.
 const SHORT: usize = 10;

@@ -58,9 +58,9 @@ const RINGS: &str =
 const WHOLE: &str =
     "the whole hop, from one node's `taken` to the next one's: its step and its own stamp are in it";
 const PARKED: &str =
-    "a source each 100 us in a lane that polls, its sink in a lane that parks; from `sent` to `taken`";
+    "a source each 25 us in a lane that polls, its sink in a lane that parks; from `sent` to `taken`";
 const WAY: &str =
-    "one thread wakes another that has slept for 80 us, from before the wake to the first reading after it";
+    "one thread wakes another that has slept for 15 us, from before the wake to the first reading after it";
 const MEASURING: &str = "this build less one with GRAPHRUN_UNMEASURED, each round in a process of its own: CPU time of a hop as \
      in the first row";
 const ENDS: &str =
