@@ -7,13 +7,14 @@ use std::{
     os::fd::{AsFd, OwnedFd},
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering, fence},
     },
     thread::Thread,
 };
 
 /// The doorbell of one lane.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct Bell {
     /// One bit a node.
     pending: Box<[AtomicU64]>,
@@ -65,6 +66,17 @@ impl Bell {
         }
     }
 
+    /// Wakes the lane if it sleeps: what the caller did before, the lane finds by itself while it is awake.
+    #[inline]
+    pub(crate) fn nudge(&self) {
+        // Either the sleeper's last look, which comes after its own fence, sees what the caller did, or this sees that it
+        // sleeps.
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed) {
+            self.wake();
+        }
+    }
+
     #[cold]
     fn wake(&self) {
         if !self.asleep.swap(false, Ordering::SeqCst) {
@@ -95,9 +107,11 @@ impl Bell {
         self.pending.iter().any(|word| word.load(Ordering::Relaxed) != 0)
     }
 
-    /// Announces sleep. Returns whether there is nothing to do, so that the caller may really sleep.
+    /// Announces sleep. Returns whether nobody has rung, so that the caller may really sleep after a last look at what is
+    /// only nudged for.
     pub(crate) fn doze(&self) -> bool {
         self.asleep.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         let nothing = self.pending.iter().all(|word| word.load(Ordering::SeqCst) == 0);
         if !nothing {
             self.asleep.store(false, Ordering::SeqCst);
@@ -129,6 +143,12 @@ impl Waker {
     #[inline]
     pub fn wake(&self) {
         self.bell.ring(self.node);
+    }
+
+    /// Wakes the node's lane if it sleeps.
+    #[inline]
+    pub(crate) fn nudge(&self) {
+        self.bell.nudge();
     }
 }
 

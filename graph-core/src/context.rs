@@ -1,9 +1,6 @@
 //! What a node sees of the run while it steps.
 
-use std::{
-    cell::Cell,
-    ops::{Deref, DerefMut},
-};
+use std::ops::{Deref, DerefMut};
 
 use crate::{
     lane::LaneCore,
@@ -21,15 +18,11 @@ pub struct Ctx<'a> {
     /// When the step began; moved on by taking from another lane.
     pub(crate) now: Stamp,
     cause: Option<Cause>,
-    /// Causes taken in this step, for the account of a failure.
-    pub(crate) taken: u64,
-    /// Where a push overflowed a `full: fail` edge.
-    pub(crate) overflow: Cell<bool>,
 }
 
 impl<'a> Ctx<'a> {
     pub(crate) fn new(core: &'a LaneCore, node: usize, now: Stamp) -> Ctx<'a> {
-        Ctx { core, node, now, cause: None, taken: 0, overflow: Cell::new(false) }
+        Ctx { core, node, now, cause: None }
     }
 
     /// When the step began: the `taken` of the packet in hand. Logic that wants the time uses this.
@@ -89,7 +82,7 @@ impl<'a> Ctx<'a> {
 
     #[inline]
     pub(crate) fn took(&mut self, cause: Cause) {
-        self.taken += 1;
+        self.core.took();
         if self.cause.is_none_or(|before| cause.origin < before.origin) {
             self.cause = Some(cause);
         }

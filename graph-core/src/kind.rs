@@ -8,10 +8,10 @@ use std::{
 
 use crate::{
     diagnostic::Diagnostics,
-    edge::{EdgeState, link_cross, link_local},
+    edge::{EdgeState, Ends, link_cross, link_local},
     file::RawWith,
-    lane::Marks,
     payload::Payload,
+    record::Recorder,
 };
 
 /// The node kinds that a build knows.
@@ -93,8 +93,8 @@ pub(crate) struct Link {
     pub(crate) cross: LinkCross,
 }
 
-/// Makes an edge inside a lane: a `Tx<T>` and an `Rx<T>`.
-pub(crate) type LinkLocal = fn(Arc<EdgeState>, Rc<Marks>, usize, usize) -> (Box<dyn Any>, Box<dyn Any>);
+/// Makes an edge inside a lane: a `Local<T>`.
+pub(crate) type LinkLocal = fn(Arc<EdgeState>, Ends, Recorder) -> Rc<dyn Any>;
 /// Makes an edge between lanes: a `CrossTx<T>` and a `CrossRx<T>`.
 pub(crate) type LinkCross = fn(Arc<EdgeState>) -> (Box<dyn Any + Send>, Box<dyn Any + Send>);
 
@@ -138,9 +138,12 @@ pub enum Arity {
 }
 
 impl PortSpec {
-    /// Whether a packet here makes the node step, or there are none.
-    pub(crate) fn is_trigger(&self) -> bool {
-        !matches!(self.role, PortRole::Input { trigger: Trigger::Latch, .. })
+    /// What a packet here does; at an output, where there are none, nothing special.
+    pub(crate) fn trigger(&self) -> Trigger {
+        match self.role {
+            PortRole::Input { trigger, .. } => trigger,
+            PortRole::Output { .. } | PortRole::Done => Trigger::Trigger,
+        }
     }
 
     pub(crate) fn new<T: Payload>(name: &'static str, about: &'static str, role: PortRole) -> PortSpec {

@@ -1,13 +1,8 @@
 //! Ports: how a node takes and emits packets.
 
-use std::{
-    cell::{Cell, RefCell},
-    rc::Rc,
-};
-
 use crate::{
     context::Ctx,
-    edge::{Rx, Tx},
+    edge::{EdgeState, Rx, Tx},
     kind::Trigger,
     measure::Side,
     packet::{Cause, Header, Packet},
@@ -28,15 +23,7 @@ pub struct Taken<T> {
 }
 
 /// An input port.
-pub struct In<T: Payload>(Option<Rc<Input<T>>>);
-
-/// The inside of an input, which the lane sees too.
-pub(crate) struct Input<T> {
-    pub(crate) rx: RefCell<Rx<T>>,
-    pub(crate) recorder: Recorder,
-    pub(crate) trigger: Trigger,
-    pub(crate) feedback: bool,
-}
+pub struct In<T: Payload>(Option<Rx<T>>);
 
 impl<T: Payload> Default for In<T> {
     fn default() -> Self {
@@ -45,52 +32,78 @@ impl<T: Payload> Default for In<T> {
 }
 
 impl<T: Payload> In<T> {
-    pub(crate) fn new(input: Rc<Input<T>>) -> In<T> {
-        In(Some(input))
+    pub(crate) fn new(edge: Rx<T>) -> In<T> {
+        In(Some(edge))
     }
 
     /// Takes the next packet, if there is one. Packets of cancelled turns and late ones are passed over.
     #[inline]
     pub fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Taken<T>> {
-        let input = self.0.as_deref()?;
-        let mut rx = input.rx.borrow_mut();
         loop {
-            let packet = rx.pop()?;
-            // Stamps of another lane are only comparable with a reading made after the packet came over.
-            let taken = if matches!(*rx, Rx::Cross(_)) { ctx.clock().now() } else { ctx.now };
-            if ctx.is_cancelled(packet.header.turn) {
-                input.recorder.meter.cancelled(Side::Consumer);
-                continue;
+            let (packet, taken, state, recorder) = match self.0.as_ref()? {
+                Rx::Local(edge) => (edge.pop()?, ctx.now, &edge.state, &edge.recorder),
+                // Stamps of another lane are only comparable with a reading made after the packet came over.
+                Rx::Cross(edge) => {
+                    let packet = edge.pop()?;
+                    (packet, ctx.core.clock.now_ordered(), &edge.state, &edge.recorder)
+                }
+            };
+            if let Some(cause) = accept(&packet.header, taken, state, recorder, ctx) {
+                return Some(Taken { payload: packet.payload, cause, header: packet.header });
             }
-            if let Some(late) = rx.state().queue.late
-                && taken.since(packet.header.origin).is_some_and(|age| age > late)
-            {
-                input.recorder.dropped(taken);
-                continue;
-            }
-            ctx.now = taken;
-            let cause = input.recorder.taken(&packet.header, taken);
-            if input.trigger != Trigger::Latch {
-                ctx.took(cause);
-            }
-            return Some(Taken { payload: packet.payload, cause, header: packet.header });
         }
     }
 
     /// Whether a packet is queued.
     pub fn is_empty(&self) -> bool {
-        self.0.as_ref().is_none_or(|input| input.rx.borrow().is_empty())
+        match &self.0 {
+            None => true,
+            Some(Rx::Local(edge)) => edge.is_empty(),
+            Some(Rx::Cross(edge)) => edge.is_empty(),
+        }
     }
 
     /// Whether no packet will come any more.
     pub fn is_ended(&self) -> bool {
-        self.0.as_ref().is_none_or(|input| input.rx.borrow().is_ended())
+        // In this order: the last push is before the close.
+        match &self.0 {
+            None => true,
+            Some(Rx::Local(edge)) => edge.state.is_closed() && edge.is_empty(),
+            Some(Rx::Cross(edge)) => edge.state.is_closed() && edge.is_empty(),
+        }
     }
 
     /// Whether an edge leads here.
     pub fn is_connected(&self) -> bool {
         self.0.is_some()
     }
+}
+
+/// Records a packet that was taken, and makes it the packet in hand; `None` where it is void or late.
+#[inline]
+fn accept(
+    header: &Header,
+    taken: Stamp,
+    state: &EdgeState,
+    recorder: &Recorder,
+    ctx: &mut Ctx<'_>,
+) -> Option<Cause> {
+    if ctx.is_cancelled(header.turn) {
+        recorder.meter.cancelled(Side::Consumer);
+        return None;
+    }
+    if let Some(late) = state.queue.late
+        && taken.since(header.origin).is_some_and(|age| age > late)
+    {
+        recorder.dropped(taken);
+        return None;
+    }
+    ctx.now = taken;
+    let cause = recorder.taken(header, taken);
+    if state.trigger != Trigger::Latch {
+        ctx.took(cause);
+    }
+    Some(cause)
 }
 
 /// An input that keeps only the latest value: a packet here is never a cause and makes no step.
@@ -117,32 +130,25 @@ impl<T: Payload> Latch<T> {
 }
 
 /// An output port.
-pub struct Out<T: Payload>(Rc<Output<T>>);
-
-/// The inside of an output, which the lane sees too.
-pub(crate) struct Output<T> {
-    pub(crate) edges: RefCell<Vec<Tx<T>>>,
+pub struct Out<T: Payload> {
+    /// The last of its edges; it gets the payload itself.
+    last: Option<Tx<T>>,
+    /// The others; they get a share of it.
+    others: Box<[Tx<T>]>,
     emitter: Emitter,
-    pub(crate) burst: usize,
-}
-
-impl<T> Output<T> {
-    pub(crate) fn new(edges: Vec<Tx<T>>, burst: usize) -> Output<T> {
-        Output { edges: RefCell::new(edges), emitter: Emitter::default(), burst }
-    }
 }
 
 /// Numbers the packets of a port.
 #[derive(Default)]
 pub(crate) struct Emitter {
-    seq: Cell<u64>,
+    seq: u64,
 }
 
 impl Emitter {
     #[inline]
-    pub(crate) fn header(&self, cause: Cause, held: Nanos) -> Header {
-        let seq = self.seq.get();
-        self.seq.set(seq + 1);
+    pub(crate) fn header(&mut self, cause: Cause, held: Nanos) -> Header {
+        let seq = self.seq;
+        self.seq += 1;
         Header {
             seq,
             origin: cause.origin,
@@ -156,8 +162,9 @@ impl Emitter {
 }
 
 impl<T: Payload> Out<T> {
-    pub(crate) fn new(output: Rc<Output<T>>) -> Out<T> {
-        Out(output)
+    pub(crate) fn new(mut edges: Vec<Tx<T>>) -> Out<T> {
+        let last = edges.pop();
+        Out { last, others: edges.into(), emitter: Emitter::default() }
     }
 
     /// Emits a packet due to the packet in hand: of those taken in this step, the one with the oldest origin. With
@@ -177,34 +184,32 @@ impl<T: Payload> Out<T> {
     /// Emits a packet due to `cause`, of whose time here `held` was waited on purpose.
     #[inline]
     pub fn emit_as(&mut self, ctx: &mut Ctx<'_>, cause: Cause, held: Nanos, payload: T) {
-        let output = &*self.0;
-        let mut header = output.emitter.header(cause, held);
-        let mut edges = output.edges.borrow_mut();
-        let Some((last, others)) = edges.split_last_mut() else { return };
-        for edge in others {
+        let header = self.emitter.header(cause, held);
+        let Some(last) = &self.last else { return };
+        for edge in &self.others {
             let share = T::SHARE.expect("wiring refused a fan-out of what cannot be shared");
-            push(edge, ctx, &mut header, share(&payload));
+            push(edge, ctx, header, share(&payload));
         }
-        push(last, ctx, &mut header, payload);
+        push(last, ctx, header, payload);
     }
 
     /// Whether an edge leaves here.
     pub fn is_connected(&self) -> bool {
-        !self.0.edges.borrow().is_empty()
+        self.last.is_some()
     }
 }
 
 #[inline]
-fn push<T>(edge: &mut Tx<T>, ctx: &Ctx<'_>, header: &mut Header, payload: T) {
+fn push<T>(edge: &Tx<T>, ctx: &Ctx<'_>, header: Header, payload: T) {
     let overflow = match edge {
-        Tx::Local(edge) => edge.push(Packet { header: *header, payload }, ctx.now),
+        Tx::Local(edge) => edge.push(header, payload, ctx.now),
         Tx::Cross(edge) => {
-            header.sent = ctx.core.clock.now();
-            edge.push(Packet { header: *header, payload })
+            let sent = ctx.core.clock.now_ordered();
+            edge.push(Packet { header: Header { sent, ..header }, payload })
         }
     };
     if overflow {
-        ctx.overflow.set(true);
+        ctx.core.overflow();
     }
 }
 

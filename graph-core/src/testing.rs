@@ -44,11 +44,11 @@ use crate::{
     bell::{Bell, Waker},
     budget::Budget,
     check::{Plan, check},
-    edge::{EdgeState, Rx, Tx},
+    edge::{EdgeState, Ends, Local, RxEnd, TxEnd},
     error::BuildError,
     file::{Capacity, Files, OnError, QueueSpec, WarmUp, load},
-    kind::{PortRole, PortSpec},
-    lane::{Lane, LaneCore, Marks, Progress, Slot},
+    kind::{PortRole, PortSpec, Trigger},
+    lane::{Deck, Lane, LaneCore, Progress, Slot},
     measure::{EdgeMeter, EdgeSpec, PathMeter},
     node::{Node, Sink, Source, Transform},
     packet::{Cause, Header, Packet},
@@ -59,7 +59,7 @@ use crate::{
     time::{Clock, Nanos, Stamp},
     trail::Trails,
     turn::Turn,
-    wiring::{Mode, Ports, RxEnd, Wiring},
+    wiring::{Mode, Ports, Wiring},
 };
 
 /// What waits at most on each port of a node alone.
@@ -70,16 +70,14 @@ const QUEUED: usize = 4096;
 pub struct Alone {
     lane: Lane,
     run: Arc<RunCore>,
-    feeds: HashMap<&'static str, Feed>,
-    outs: HashMap<&'static str, Box<dyn Any>>,
+    deck: Rc<Deck>,
+    /// A `Local<T>` for each input, and its state.
+    feeds: HashMap<&'static str, (Rc<dyn Any>, Arc<EdgeState>)>,
+    /// A `Local<T>` for each output.
+    outs: HashMap<&'static str, Rc<dyn Any>>,
     done: Arc<EdgeMeter>,
     events: Receiver<Event>,
     seq: u64,
-}
-
-struct Feed {
-    tx: Box<dyn Any>,
-    state: Arc<EdgeState>,
 }
 
 /// A [`Transform`] alone.
@@ -137,34 +135,39 @@ impl Alone {
         let (run, events) =
             RunCore::new(Clock::new_virtual(), Trails::new(0), vec![bell.clone()], WarmUp::None);
         let run = Arc::new(run);
-        // The node, and whoever feeds it and takes from it.
-        let marks = Rc::new(Marks::new(2));
-        let waker = || Waker::new(bell.clone(), 0);
+        let deck = Rc::new(Deck::new(1));
+        let (node, outside) = (0, 1);
+        let waker = || Waker::new(bell.clone(), node);
         let queue = QueueSpec { capacity: Capacity::Packets(QUEUED), ..QueueSpec::default() };
-        let state =
-            |triggers| Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), triggers));
+        let state = |trigger| {
+            Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), trigger, false))
+        };
+        let ends = |producer, consumer| Ends { deck: deck.clone(), producer, consumer };
         let recorder = |meter| Recorder::new(meter, run.clone(), None, Vec::new());
         let done = meter();
         let mut wiring = Wiring { done: Some(recorder(done.clone())), ..Wiring::default() };
         let (mut feeds, mut outs) = (HashMap::new(), HashMap::new());
         for port in ports.iter().filter(|port| !port.wire) {
-            let state = state(port.is_trigger());
             match port.role {
-                PortRole::Input { .. } => {
+                PortRole::Input { trigger, .. } => {
+                    let state = state(trigger);
                     let recorder = recorder(state.meter.clone());
-                    let (tx, rx) = (port.link.local)(state.clone(), marks.clone(), 1, 0);
-                    feeds.insert(port.name, Feed { tx, state });
-                    wiring.rx.push(RxEnd { port: port.name, end: rx, recorder, feedback: false });
+                    let edge = (port.link.local)(state.clone(), ends(outside, node), recorder);
+                    wiring.rx.push((port.name, RxEnd::Local(edge.clone())));
+                    feeds.insert(port.name, (edge, state));
                 }
                 PortRole::Output { .. } => {
-                    let (tx, rx) = (port.link.local)(state, marks.clone(), 0, 1);
-                    outs.insert(port.name, rx);
-                    wiring.tx.push((port.name, tx));
+                    // Nobody steps for what comes out.
+                    let state = state(Trigger::Latch);
+                    let recorder = recorder(state.meter.clone());
+                    let edge = (port.link.local)(state, ends(node, outside), recorder);
+                    wiring.tx.push((port.name, TxEnd::Local(edge.clone())));
+                    outs.insert(port.name, edge);
                 }
                 PortRole::Done => {}
             }
         }
-        let core = LaneCore::new(run.clone(), marks.clone(), bell.clone(), vec!["node".into()]);
+        let core = LaneCore::new(run.clone(), deck.clone(), bell.clone(), vec!["node".into()]);
         let mut sleep = crate::wait::Sleep::default();
         let mut build = crate::Build { core: &core, node: 0, assets: &*assets, sleep: &mut sleep };
         let stepper = make(&mut wiring, &mut build)?;
@@ -172,6 +175,7 @@ impl Alone {
         let mut alone = Alone {
             lane: Lane::new(core, vec![slot], assets, sleep),
             run,
+            deck,
             feeds,
             outs,
             done,
@@ -206,12 +210,11 @@ impl Alone {
             ..Header::default()
         };
         self.seq += 1;
-        let feed = self.feeds.get_mut(port).unwrap_or_else(|| panic!("the node has no input {port}"));
-        let Some(Tx::Local(edge)) = feed.tx.downcast_ref::<Tx<T>>() else {
+        let (feed, _) = self.feeds.get(port).unwrap_or_else(|| panic!("the node has no input {port}"));
+        let Some(edge) = feed.downcast_ref::<Local<T>>() else {
             panic!("the input {port} does not take {}", type_name::<T>());
         };
-        edge.push(Packet { header, payload }, now);
-        edge.commit(now);
+        edge.push(header, payload, now);
         self.settle();
     }
 
@@ -220,7 +223,9 @@ impl Alone {
     /// # Panics
     /// Without such an input.
     pub fn end(&mut self, port: &str) {
-        self.feeds.get(port).unwrap_or_else(|| panic!("the node has no input {port}")).state.close();
+        let (_, state) = self.feeds.get(port).unwrap_or_else(|| panic!("the node has no input {port}"));
+        state.close();
+        self.deck.place(0).ending.set(true);
         self.settle();
     }
 
@@ -257,11 +262,11 @@ impl Alone {
     /// # Panics
     /// Without such an output, and with another payload than the output gives.
     pub fn packets<T: Payload>(&mut self, port: &str) -> Vec<Packet<T>> {
-        let out = self.outs.get_mut(port).unwrap_or_else(|| panic!("the node has no output {port}"));
-        let Some(rx) = out.downcast_mut::<Rx<T>>() else {
+        let out = self.outs.get(port).unwrap_or_else(|| panic!("the node has no output {port}"));
+        let Some(edge) = out.downcast_ref::<Local<T>>() else {
             panic!("the output {port} does not give {}", type_name::<T>());
         };
-        let packets = std::iter::from_fn(|| rx.pop()).collect();
+        let packets = std::iter::from_fn(|| edge.pop()).collect();
         self.settle();
         packets
     }

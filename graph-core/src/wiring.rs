@@ -1,12 +1,12 @@
 //! How a node's ports come to be: described for its kind, or bound to the edges of one node.
 
-use std::{any::Any, cell::RefCell, rc::Rc, sync::atomic::Ordering};
+use std::{rc::Rc, sync::atomic::Ordering};
 
 use crate::{
-    edge::{CrossRx, CrossTx, Rx, Tx},
+    edge::{EdgeState, Rx, RxEnd, Tx, TxEnd},
     kind::{Arity, PortRole, PortSpec, Trigger},
     payload::Payload,
-    port::{Done, In, Input, Latch, Out, Output},
+    port::{Done, In, Latch, Out},
     record::Recorder,
     time::Stamp,
     wire_port::{WireIn, WireInput, WireOut, WireOutput},
@@ -27,8 +27,8 @@ pub(crate) enum Mode<'a> {
 /// A node's ends of edges, before it has taken them, and what the lane sees of its ports afterwards.
 #[derive(Default)]
 pub(crate) struct Wiring {
-    pub(crate) rx: Vec<RxEnd>,
-    pub(crate) tx: Vec<(&'static str, Box<dyn Any>)>,
+    pub(crate) rx: Vec<(&'static str, RxEnd)>,
+    pub(crate) tx: Vec<(&'static str, TxEnd)>,
     pub(crate) done: Option<Recorder>,
     pub(crate) wire_tx: Vec<(&'static str, WireOutput)>,
     pub(crate) wire_rx: Vec<(&'static str, WireInput)>,
@@ -37,20 +37,13 @@ pub(crate) struct Wiring {
     pub(crate) wires: Vec<Rc<WireInput>>,
 }
 
-/// The consumer's end of an edge, its type not known yet.
-pub(crate) struct RxEnd {
-    pub(crate) port: &'static str,
-    /// An `Rx<T>` or a `CrossRx<T>`.
-    pub(crate) end: Box<dyn Any>,
-    pub(crate) recorder: Recorder,
-    pub(crate) feedback: bool,
-}
-
-/// What the lane sees of an input.
+/// What the lane sees of an edge that enters a node.
 pub(crate) trait InputView {
+    /// What it holds. Producers of another lane that wait for room learn of it.
     fn look(&self) -> Queued;
-    fn role(&self) -> Trigger;
-    fn is_feedback(&self) -> bool;
+    /// Whether only [`InputView::look`] tells, and not the lane's [`Place`](crate::lane::Place) of the node.
+    fn must_be_asked(&self) -> bool;
+    fn state(&self) -> &EdgeState;
     /// Takes no more. What is queued is left.
     fn leave(&self);
 }
@@ -66,12 +59,12 @@ pub(crate) enum Queued {
     Ended,
 }
 
-/// What the lane sees of an output.
+/// What the lane sees of an edge that leaves a node.
 pub(crate) trait OutputView {
-    /// Whether a burst fits on every edge that blocks.
+    /// Whether a burst fits, or need not. The time that it does not is charged to the edge.
     fn has_room(&self, now: Stamp) -> bool;
-    /// The step that emitted ended at `now`.
-    fn commit(&self, now: Stamp);
+    /// Whether only [`OutputView::has_room`] tells, and not the lane's [`Place`](crate::lane::Place) of the node.
+    fn must_be_asked(&self) -> bool;
     /// Hands over what is still here. Returns whether nothing is.
     fn flush(&self) -> bool;
     /// End of stream.
@@ -172,14 +165,12 @@ impl Ports<'_> {
                 In::default()
             }
             Mode::Bind(wiring) => {
-                let Some(at) = wiring.rx.iter().position(|end| end.port == name) else {
+                let Some(at) = wiring.rx.iter().position(|(port, _)| *port == name) else {
                     return In::default();
                 };
-                let RxEnd { end, recorder, feedback, .. } = wiring.rx.swap_remove(at);
-                let rx = downcast_either::<Rx<T>, CrossRx<T>>(end, Rx::Cross);
-                let input = Rc::new(Input { rx: RefCell::new(rx), recorder, trigger, feedback });
-                wiring.inputs.push(input.clone());
-                In::new(input)
+                let rx = Rx::<T>::bind(wiring.rx.swap_remove(at).1);
+                wiring.inputs.push(rx.view());
+                In::new(rx)
             }
         }
     }
@@ -193,20 +184,16 @@ impl Ports<'_> {
     ) -> Out<T> {
         let mut edges = Vec::new();
         match &mut self.mode {
-            Mode::Describe(ports) => {
-                ports.push(PortSpec::new::<T>(name, about, PortRole::Output { arity }));
-                Out::new(Rc::new(Output::new(edges, burst)))
-            }
+            Mode::Describe(ports) => ports.push(PortSpec::new::<T>(name, about, PortRole::Output { arity })),
             Mode::Bind(wiring) => {
                 while let Some(at) = wiring.tx.iter().position(|(port, _)| *port == name) {
-                    let (_, end) = wiring.tx.remove(at);
-                    edges.push(downcast_either::<Tx<T>, CrossTx<T>>(end, Tx::Cross));
+                    let edge = Tx::<T>::bind(wiring.tx.remove(at).1, burst);
+                    wiring.outputs.push(edge.view());
+                    edges.push(edge);
                 }
-                let output = Rc::new(Output::new(edges, burst));
-                wiring.outputs.push(output.clone());
-                Out::new(output)
             }
         }
+        Out::new(edges)
     }
 }
 
@@ -221,85 +208,14 @@ impl Payload for () {
     const TYPE: &'static str = "nothing";
 }
 
-/// The end is a `Whole`, or a `Part` to be made one.
-fn downcast_either<Whole: 'static, Part: 'static>(end: Box<dyn Any>, make: fn(Part) -> Whole) -> Whole {
-    match end.downcast::<Whole>() {
-        Ok(whole) => *whole,
-        Err(end) => make(*end.downcast::<Part>().expect("the check compared the types of both ports")),
-    }
-}
-
-impl<T: Payload> InputView for Input<T> {
-    #[inline]
-    fn look(&self) -> Queued {
-        let rx = self.rx.borrow();
-        // In this order: the last push is before the close.
-        let closed = rx.state().is_closed();
-        match (rx.is_empty(), closed) {
-            (false, _) => Queued::Packet,
-            (true, false) => Queued::Nothing,
-            (true, true) => Queued::Ended,
-        }
-    }
-
-    fn role(&self) -> Trigger {
-        self.trigger
-    }
-
-    fn is_feedback(&self) -> bool {
-        self.feedback
-    }
-
-    fn leave(&self) {
-        let mut rx = self.rx.borrow_mut();
-        rx.state().leave();
-        while rx.pop().is_some() {
-            self.recorder.meter.left(1);
-        }
-    }
-}
-
-impl<T: Payload> OutputView for Output<T> {
-    fn has_room(&self, now: Stamp) -> bool {
-        let mut room = true;
-        for edge in self.edges.borrow_mut().iter_mut() {
-            if edge.has_room(self.burst, now) {
-                edge.state().unblocked(now);
-            } else {
-                edge.state().blocked(now);
-                room = false;
-            }
-        }
-        room
-    }
-
-    fn commit(&self, now: Stamp) {
-        for edge in self.edges.borrow().iter() {
-            edge.commit(now);
-        }
-    }
-
-    fn flush(&self) -> bool {
-        let mut flushed = true;
-        for edge in self.edges.borrow_mut().iter_mut() {
-            flushed &= edge.flush();
-        }
-        flushed
-    }
-
-    fn close(&self) {
-        for edge in self.edges.borrow_mut().iter_mut() {
-            edge.close();
-        }
-    }
-}
-
 impl OutputView for WireOutput {
     fn has_room(&self, _: Stamp) -> bool {
         true
     }
 
-    fn commit(&self, _: Stamp) {}
+    fn must_be_asked(&self) -> bool {
+        false
+    }
 
     fn flush(&self) -> bool {
         true

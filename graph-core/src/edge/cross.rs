@@ -2,12 +2,38 @@
 //!
 //! `drop_oldest` needs a ring from which the producer may steal; the other policies take the cheaper one.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    sync::Arc,
+};
 
 use crossbeam_queue::ArrayQueue;
 
 use super::{EdgeState, packets};
-use crate::{file::Full, measure::Side, packet::Packet, time::Stamp};
+use crate::{
+    file::Full,
+    measure::Side,
+    packet::Packet,
+    record::Recorder,
+    time::Stamp,
+    wiring::{InputView, OutputView, Queued},
+};
+
+/// The producer's end as its node and its lane see it.
+pub(crate) struct CrossOut<T> {
+    tx: RefCell<CrossTx<T>>,
+    burst: usize,
+}
+
+/// The consumer's end as its node and its lane see it.
+pub(crate) struct CrossIn<T> {
+    rx: RefCell<CrossRx<T>>,
+    pub(crate) state: Arc<EdgeState>,
+    pub(crate) recorder: Recorder,
+    /// Whether a packet was taken whose producer may wait for the room and not know of it.
+    owes_room: Cell<bool>,
+}
 
 /// The producer's end.
 pub(crate) struct CrossTx<T> {
@@ -43,6 +69,86 @@ pub(crate) fn cross<T>(state: Arc<EdgeState>) -> (CrossTx<T>, CrossRx<T>) {
         (TxRing::Spsc(tx), RxRing::Spsc(rx))
     };
     (CrossTx { state: state.clone(), ring: tx, spill: VecDeque::new() }, CrossRx { state, ring: rx })
+}
+
+impl<T> CrossOut<T> {
+    pub(crate) fn new(tx: CrossTx<T>, burst: usize) -> CrossOut<T> {
+        CrossOut { tx: RefCell::new(tx), burst }
+    }
+
+    /// Queues a packet that carries its `sent`, and wakes the consumer. Returns whether the edge overflowed.
+    #[inline]
+    pub(crate) fn push(&self, packet: Packet<T>) -> bool {
+        self.tx.borrow_mut().push(packet)
+    }
+}
+
+impl<T> OutputView for CrossOut<T> {
+    fn has_room(&self, now: Stamp) -> bool {
+        let mut tx = self.tx.borrow_mut();
+        let room = tx.has_room(self.burst, now);
+        tx.state.account_for_room(room, now)
+    }
+
+    fn must_be_asked(&self) -> bool {
+        self.tx.borrow().state.queue.full == Full::Block
+    }
+
+    fn flush(&self) -> bool {
+        self.tx.borrow_mut().flush()
+    }
+
+    fn close(&self) {
+        self.tx.borrow().state.close();
+    }
+}
+
+impl<T> CrossIn<T> {
+    pub(crate) fn new(rx: CrossRx<T>, recorder: Recorder) -> CrossIn<T> {
+        CrossIn { state: rx.state.clone(), rx: RefCell::new(rx), recorder, owes_room: Cell::new(false) }
+    }
+
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Packet<T>> {
+        let packet = self.rx.borrow_mut().pop()?;
+        self.owes_room.set(true);
+        Some(packet)
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rx.borrow().is_empty()
+    }
+}
+
+impl<T> InputView for CrossIn<T> {
+    fn look(&self) -> Queued {
+        if self.owes_room.replace(false) {
+            self.state.surely_tell_of_room();
+        }
+        // In this order: the last push is before the close.
+        let closed = self.state.is_closed();
+        match (self.is_empty(), closed) {
+            (false, _) => Queued::Packet,
+            (true, false) => Queued::Nothing,
+            (true, true) => Queued::Ended,
+        }
+    }
+
+    fn must_be_asked(&self) -> bool {
+        true
+    }
+
+    fn state(&self) -> &EdgeState {
+        &self.state
+    }
+
+    fn leave(&self) {
+        self.state.leave();
+        while self.pop().is_some() {
+            self.recorder.meter.left(1);
+        }
+    }
 }
 
 impl<T> CrossTx<T> {

@@ -2,100 +2,88 @@
 
 use std::{any::Any, rc::Rc, sync::Arc};
 
-use super::{CrossRx, CrossTx, EdgeState, Local, cross::cross};
-use crate::{lane::Marks, packet::Packet, time::Stamp};
+use super::{
+    EdgeState, Ends, Local,
+    cross::{CrossIn, CrossOut, CrossRx, CrossTx, cross},
+};
+use crate::{
+    record::Recorder,
+    wiring::{InputView, OutputView},
+};
 
 /// The producer's end of an edge.
 pub(crate) enum Tx<T> {
     Local(Rc<Local<T>>),
-    Cross(CrossTx<T>),
+    Cross(Rc<CrossOut<T>>),
 }
 
 /// The consumer's end of an edge.
 pub(crate) enum Rx<T> {
     Local(Rc<Local<T>>),
-    Cross(CrossRx<T>),
+    Cross(Rc<CrossIn<T>>),
 }
 
-impl<T> Tx<T> {
-    pub(crate) fn state(&self) -> &Arc<EdgeState> {
-        match self {
-            Tx::Local(edge) => &edge.state,
-            Tx::Cross(edge) => &edge.state,
+impl<T: 'static> Tx<T> {
+    /// The end that `made` holds, for a producer that emits at most `burst` packets in a step.
+    pub(crate) fn bind(made: TxEnd, burst: usize) -> Tx<T> {
+        match made {
+            TxEnd::Local(edge) => {
+                let edge = edge.downcast::<Local<T>>().expect(SAME_TYPE);
+                edge.expect_bursts(burst);
+                Tx::Local(edge)
+            }
+            TxEnd::Cross(tx) => {
+                let tx = tx.downcast::<CrossTx<T>>().expect(SAME_TYPE);
+                Tx::Cross(Rc::new(CrossOut::new(*tx, burst)))
+            }
         }
     }
 
-    #[inline]
-    pub(crate) fn has_room(&mut self, burst: usize, now: Stamp) -> bool {
+    pub(crate) fn view(&self) -> Rc<dyn OutputView> {
         match self {
-            Tx::Local(edge) => edge.has_room(burst, now),
-            Tx::Cross(edge) => edge.has_room(burst, now),
-        }
-    }
-
-    /// Tries to hand over all that is still here. Returns whether it is.
-    pub(crate) fn flush(&mut self) -> bool {
-        match self {
-            Tx::Local(_) => true,
-            Tx::Cross(edge) => edge.flush(),
-        }
-    }
-
-    pub(crate) fn close(&mut self) {
-        match self {
-            Tx::Local(edge) => edge.close(),
-            Tx::Cross(edge) => edge.state.close(),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn commit(&self, now: Stamp) {
-        if let Tx::Local(edge) = self {
-            edge.commit(now);
+            Tx::Local(edge) => edge.clone(),
+            Tx::Cross(edge) => edge.clone(),
         }
     }
 }
 
-impl<T> Rx<T> {
-    pub(crate) fn state(&self) -> &Arc<EdgeState> {
-        match self {
-            Rx::Local(edge) => &edge.state,
-            Rx::Cross(edge) => &edge.state,
+impl<T: 'static> Rx<T> {
+    /// The end that `made` holds.
+    pub(crate) fn bind(made: RxEnd) -> Rx<T> {
+        match made {
+            RxEnd::Local(edge) => Rx::Local(edge.downcast::<Local<T>>().expect(SAME_TYPE)),
+            RxEnd::Cross(rx, recorder) => {
+                let rx = rx.downcast::<CrossRx<T>>().expect(SAME_TYPE);
+                Rx::Cross(Rc::new(CrossIn::new(*rx, recorder)))
+            }
         }
     }
 
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Packet<T>> {
+    pub(crate) fn view(&self) -> Rc<dyn InputView> {
         match self {
-            Rx::Local(edge) => edge.pop(),
-            Rx::Cross(edge) => edge.pop(),
+            Rx::Local(edge) => edge.clone(),
+            Rx::Cross(edge) => edge.clone(),
         }
-    }
-
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            Rx::Local(edge) => edge.is_empty(),
-            Rx::Cross(edge) => edge.is_empty(),
-        }
-    }
-
-    /// Whether no packet will come any more.
-    pub(crate) fn is_ended(&self) -> bool {
-        // In this order: the last push is before the close.
-        self.state().is_closed() && self.is_empty()
     }
 }
 
-/// Makes both ends of an edge inside a lane: a `Tx<T>` and an `Rx<T>`.
-pub(crate) fn link_local<T: 'static>(
-    state: Arc<EdgeState>,
-    marks: Rc<Marks>,
-    producer: usize,
-    consumer: usize,
-) -> (Box<dyn Any>, Box<dyn Any>) {
-    let edge = Rc::new(Local::<T>::new(state, marks, producer, consumer));
-    (Box::new(Tx::Local(edge.clone())), Box::new(Rx::Local(edge)))
+const SAME_TYPE: &str = "the check compared the types of both ports";
+
+/// A producer's end before its type is known: a `Local<T>` or a `CrossTx<T>`.
+pub(crate) enum TxEnd {
+    Local(Rc<dyn Any>),
+    Cross(Box<dyn Any + Send>),
+}
+
+/// A consumer's end before its type is known: a `Local<T>` or a `CrossRx<T>`.
+pub(crate) enum RxEnd {
+    Local(Rc<dyn Any>),
+    Cross(Box<dyn Any + Send>, Recorder),
+}
+
+/// Makes an edge inside a lane: a `Local<T>`.
+pub(crate) fn link_local<T: 'static>(state: Arc<EdgeState>, ends: Ends, recorder: Recorder) -> Rc<dyn Any> {
+    Rc::new(Local::<T>::new(state, ends, recorder))
 }
 
 /// Makes both ends of an edge between lanes: a `CrossTx<T>` and a `CrossRx<T>`.

@@ -10,14 +10,14 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering, fence},
 };
 
-pub(crate) use cross::{CrossRx, CrossTx};
-pub(crate) use link::{Rx, Tx, link_cross, link_local};
-pub(crate) use local::Local;
+pub(crate) use link::{Rx, RxEnd, Tx, TxEnd, link_cross, link_local};
+pub(crate) use local::{Ends, Local};
 pub(crate) use wire::WireTable;
 
 use crate::{
     bell::Waker,
     file::{Capacity, Full, QueueSpec},
+    kind::Trigger,
     measure::{EdgeMeter, Side},
     run::RunCore,
     time::{Nanos, Stamp},
@@ -40,8 +40,10 @@ pub(crate) struct EdgeState {
     run: Arc<RunCore>,
     producer: Waker,
     consumer: Waker,
-    /// Whether a packet makes the consumer step; not at a latch.
-    triggers: bool,
+    /// What a packet does at its consumer.
+    pub(crate) trigger: Trigger,
+    /// Whether the edge closes a cycle on purpose.
+    pub(crate) feedback: bool,
     /// The producer sends no more.
     closed: AtomicBool,
     /// The consumer takes no more.
@@ -62,7 +64,8 @@ impl EdgeState {
         run: Arc<RunCore>,
         producer: Waker,
         consumer: Waker,
-        triggers: bool,
+        trigger: Trigger,
+        feedback: bool,
     ) -> EdgeState {
         EdgeState {
             meter,
@@ -70,7 +73,8 @@ impl EdgeState {
             run,
             producer,
             consumer,
-            triggers,
+            trigger,
+            feedback,
             closed: AtomicBool::new(false),
             gone: AtomicBool::new(false),
             blocked: AtomicBool::new(false),
@@ -133,8 +137,8 @@ impl EdgeState {
     /// A packet was handed over to another lane.
     #[inline]
     fn tell_of_packet(&self) {
-        if self.triggers {
-            self.consumer.wake();
+        if self.trigger != Trigger::Latch {
+            self.consumer.nudge();
         }
     }
 
@@ -146,25 +150,21 @@ impl EdgeState {
     /// Asks to be woken when there is room. The caller looks once more afterwards.
     fn ask_for_room(&self) {
         self.blocked.store(true, Ordering::Relaxed);
-        // Pairs with the fence in `tell_of_room`: either the caller sees the room, or the consumer sees the wish.
+        // Pairs with the fence in `surely_tell_of_room`: either the caller sees the room, or the consumer sees the wish.
         fence(Ordering::SeqCst);
     }
 
-    /// The edge keeps its producer from stepping.
-    pub(crate) fn blocked(&self, now: Stamp) {
-        if self.blocked_since.load(Ordering::Relaxed) == 0 {
-            self.blocked_since.store(now.0, Ordering::Relaxed);
-        }
-    }
-
-    /// The edge does not keep its producer from stepping any more: the time it did is charged to it.
+    /// The producer wanted to step, and there was room or not: the time that the edge kept it is charged to the edge.
     #[inline]
-    pub(crate) fn unblocked(&self, now: Stamp) {
+    fn account_for_room(&self, room: bool, now: Stamp) -> bool {
         let since = self.blocked_since.load(Ordering::Relaxed);
-        if since != 0 {
+        if room && since != 0 {
             self.blocked_since.store(0, Ordering::Relaxed);
             self.meter.blocked(now.since(Stamp(since)).unwrap_or(Nanos::ZERO));
+        } else if !room && since == 0 {
+            self.blocked_since.store(now.0, Ordering::Relaxed);
         }
+        room
     }
 
     /// No packet in the queue was sent before `sent`.
@@ -175,15 +175,21 @@ impl EdgeState {
         }
     }
 
-    /// Wakes the producer if it waits for room; called after the removal from the queue.
+    /// Wakes the producer if it is seen to wait for room; called after the removal from the queue. It may be missed: who
+    /// calls this calls [`EdgeState::surely_tell_of_room`] before long.
     #[inline]
     fn tell_of_room(&self) {
-        if self.queue.full != Full::Block {
-            return;
-        }
-        fence(Ordering::SeqCst);
         if self.blocked.load(Ordering::Relaxed) && self.blocked.swap(false, Ordering::Relaxed) {
             self.producer.wake();
+        }
+    }
+
+    /// Wakes the producer if it waits for room.
+    #[inline]
+    fn surely_tell_of_room(&self) {
+        if self.queue.full == Full::Block {
+            fence(Ordering::SeqCst);
+            self.tell_of_room();
         }
     }
 }
@@ -195,9 +201,10 @@ mod tests {
         bell::Bell,
         budget::Budget,
         file::WarmUp,
-        lane::Marks,
+        lane::Deck,
         measure::{Counts, EdgeSpec},
         packet::{Header, Packet},
+        record::Recorder,
         time::Clock,
         trail::Trails,
     };
@@ -209,7 +216,7 @@ mod tests {
         let queue = QueueSpec { capacity, full, ..QueueSpec::default() };
         let waker = |node| Waker::new(bell.clone(), node);
         let meter = Arc::new(EdgeMeter::new(&spec));
-        Arc::new(EdgeState::new(meter, queue, Arc::new(run), waker(0), waker(1), true))
+        Arc::new(EdgeState::new(meter, queue, Arc::new(run), waker(0), waker(1), Trigger::Trigger, false))
     }
 
     fn sent_at(sent: u64) -> Packet<()> {
@@ -221,18 +228,21 @@ mod tests {
         for full in [Full::DropNewest, Full::DropOldest] {
             let (mut tx, mut rx) = cross::<()>(state(Capacity::Time(Nanos(5)), full));
             let local = state(Capacity::Time(Nanos(5)), full);
-            let edge = Local::new(local.clone(), std::rc::Rc::new(Marks::new(2)), 0, 1);
+            let deck = std::rc::Rc::new(Deck::new(2));
+            let ends = Ends { deck: deck.clone(), producer: 0, consumer: 1 };
+            let recorder = Recorder::new(local.meter.clone(), local.run.clone(), None, Vec::new());
+            let edge = Local::new(local.clone(), ends, recorder);
             for sent in [100, 1_000, 1_001] {
                 tx.push(sent_at(sent));
-                edge.push(sent_at(0), Stamp(sent));
-                edge.commit(Stamp(sent));
+                edge.push(Header::default(), (), Stamp(sent));
+                deck.place(0).ended.set(Stamp(sent));
                 if sent == 100 {
                     assert!(rx.pop().is_some() && edge.pop().is_some());
                 }
             }
             assert_eq!((tx.state.meter.counts().dropped, local.meter.counts().dropped), (0, 0), "{full:?}");
             tx.push(sent_at(1_005));
-            edge.push(sent_at(0), Stamp(1_005));
+            edge.push(Header::default(), (), Stamp(1_005));
             // A ring that is stolen from shows its front only when that is gone.
             let stolen = if full == Full::DropOldest { 2 } else { 1 };
             assert_eq!(
@@ -268,6 +278,7 @@ mod tests {
         assert!(!tx.flush());
         assert!(state.blocked.load(Ordering::Relaxed));
         assert!(rx.pop().is_some());
+        state.surely_tell_of_room();
         assert!(!state.blocked.load(Ordering::Relaxed), "the wish was answered");
         assert!(tx.flush());
     }

@@ -16,7 +16,7 @@ use crate::{
     diagnostic::Diagnostics,
     edge::{EdgeState, WireTable},
     file::{Full, QueueSpec},
-    kind::{Arity, KindSpec, Kinds, PortRole, PortSpec},
+    kind::{Arity, KindSpec, Kinds, PortRole, PortSpec, Trigger},
     measure::{EdgeMeter, EdgeSpec, PathMeter, PathSpec},
     record::{PathEnd, Recorder},
     registry::Registry,
@@ -179,12 +179,13 @@ impl<'a> Preparation<'a> {
         let meter = self.edges[index].clone();
         let (producer, consumer) = (self.waker(from), self.waker(to.node));
         let run = self.run.clone();
-        let state = Arc::new(EdgeState::new(meter, queue, run, producer, consumer, to_port.is_trigger()));
+        let trigger = to_port.trigger();
+        let state = EdgeState::new(meter, queue, run, producer, consumer, trigger, edge.feedback);
+        let state = Arc::new(state);
         if edge.crosses {
             let (tx, rx) = (from_port.link.cross)(state);
             node(nodes, from).tx.push((from_port.name, tx));
-            let setup = CrossRxSetup { port: to_port.name, end: rx, recorder, feedback: edge.feedback };
-            node(nodes, to.node).rx.push(setup);
+            node(nodes, to.node).rx.push(CrossRxSetup { port: to_port.name, end: rx, recorder });
         } else {
             locals[self.plan.nodes[from].lane].push(LocalSetup {
                 state,
@@ -192,7 +193,6 @@ impl<'a> Preparation<'a> {
                 from: (self.places[from], from_port.name),
                 to: (self.places[to.node], to_port.name),
                 recorder,
-                feedback: edge.feedback,
             });
         }
     }
@@ -224,7 +224,10 @@ fn by_distance(plan: &Plan, lane: &PlanLane) -> Vec<usize> {
 
 /// A latch keeps the newest, whatever the file says of the queue before it.
 fn queue(queue: QueueSpec, to: &PortSpec) -> QueueSpec {
-    if to.is_trigger() { queue } else { QueueSpec { full: Full::DropOldest, ..queue } }
+    match to.trigger() {
+        Trigger::Latch => QueueSpec { full: Full::DropOldest, ..queue },
+        Trigger::Trigger | Trigger::Control => queue,
+    }
 }
 
 fn edge_meter(plan: &Plan, registry: &Registry, edge: &PlanEdge) -> EdgeMeter {

@@ -14,17 +14,17 @@ use crate::{
     asset::Assets,
     bell::Bell,
     build::Build,
-    edge::EdgeState,
+    edge::{EdgeState, Ends, RxEnd, TxEnd},
     error::BuildError,
     file::{LaneSpec, OnError, Wait},
     kind::LinkLocal,
-    lane::{Lane, LaneCore, Marks, Slot, panic_message},
+    lane::{Deck, Lane, LaneCore, Slot, panic_message},
     record::Recorder,
     registry::Entry,
     time::Nanos,
     wait::Sleep,
     wire_port::{WireInput, WireOutput},
-    wiring::{RxEnd, Wiring},
+    wiring::Wiring,
 };
 
 /// A lane before it is on its thread.
@@ -56,7 +56,6 @@ pub(crate) struct CrossRxSetup {
     pub(crate) port: &'static str,
     pub(crate) end: Box<dyn Any + Send>,
     pub(crate) recorder: Recorder,
-    pub(crate) feedback: bool,
 }
 
 /// An edge inside the lane.
@@ -67,7 +66,6 @@ pub(crate) struct LocalSetup {
     pub(crate) from: (usize, &'static str),
     pub(crate) to: (usize, &'static str),
     pub(crate) recorder: Recorder,
-    pub(crate) feedback: bool,
 }
 
 /// A node that could not be made.
@@ -99,15 +97,14 @@ impl LaneSetup {
     /// Makes the lane on the calling thread, which is the one that will run it. All nodes are tried, so that all
     /// that is wrong is told at once.
     pub(crate) fn make(self, run: Arc<RunCore>, assets: Arc<dyn Assets>) -> Result<Lane, Vec<NotMade>> {
-        let marks = Rc::new(Marks::new(self.nodes.len()));
+        let deck = Rc::new(Deck::new(self.nodes.len()));
         let names = self.nodes.iter().map(|node| node.id.clone()).collect();
-        let core = LaneCore::new(run, marks.clone(), self.bell, names);
+        let core = LaneCore::new(run, deck.clone(), self.bell, names);
         let mut wirings: Vec<Wiring> = self.nodes.iter().map(|_| Wiring::default()).collect();
-        for local in self.locals {
-            let (tx, rx) = (local.link)(local.state, marks.clone(), local.from.0, local.to.0);
-            wirings[local.from.0].tx.push((local.from.1, tx));
-            let LocalSetup { to: (to, port), recorder, feedback, .. } = local;
-            wirings[to].rx.push(RxEnd { port, end: rx, recorder, feedback });
+        for LocalSetup { state, link, from, to, recorder } in self.locals {
+            let edge = link(state, Ends { deck: deck.clone(), producer: from.0, consumer: to.0 }, recorder);
+            wirings[from.0].tx.push((from.1, TxEnd::Local(edge.clone())));
+            wirings[to.0].rx.push((to.1, RxEnd::Local(edge)));
         }
         let mut sleep = Sleep::default();
         let mut slots = Vec::with_capacity(self.nodes.len());
@@ -140,13 +137,8 @@ impl LaneSetup {
 impl NodeSetup {
     fn make(self, wiring: &mut Wiring, build: &mut Build<'_>) -> Result<Slot, BuildError> {
         let rx = self.rx.into_iter();
-        wiring.rx.extend(rx.map(|CrossRxSetup { port, end, recorder, feedback }| RxEnd {
-            port,
-            end,
-            recorder,
-            feedback,
-        }));
-        wiring.tx.extend(self.tx.into_iter().map(|(port, end)| (port, end as Box<dyn Any>)));
+        wiring.rx.extend(rx.map(|CrossRxSetup { port, end, recorder }| (port, RxEnd::Cross(end, recorder))));
+        wiring.tx.extend(self.tx.into_iter().map(|(port, end)| (port, TxEnd::Cross(end))));
         wiring.done = self.done;
         wiring.wire_tx = self.wire_tx;
         wiring.wire_rx = self.wire_rx;

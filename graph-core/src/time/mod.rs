@@ -2,17 +2,19 @@
 //!
 //! Logic never reads a clock: it is handed a [`Stamp`]. Whoever runs the logic reads a [`Clock`], real or virtual.
 
+mod clock;
+mod pair;
+#[cfg(target_arch = "x86_64")]
+mod tsc;
+
 use std::{
     fmt,
     ops::{Add, AddAssign, Sub},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
     time::Duration,
 };
 
-use rustix::time::{ClockId, clock_gettime};
+pub use clock::Clock;
+pub use pair::{ClockPair, Kernel};
 
 /// A length of time in whole nanoseconds, never negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -131,61 +133,6 @@ impl Sub<Nanos> for Stamp {
     }
 }
 
-/// Where stamps come from. A clone shows the same time.
-#[derive(Clone, Debug)]
-pub struct Clock(Kind);
-
-#[derive(Clone, Debug)]
-enum Kind {
-    Monotonic,
-    Virtual(Arc<AtomicU64>),
-}
-
-impl Clock {
-    /// CLOCK_MONOTONIC: ordered between threads, comparable with stamps of the kernel and of evdev.
-    pub fn monotonic() -> Clock {
-        Clock(Kind::Monotonic)
-    }
-
-    /// A clock that moves only when told, for tests and simulation. It starts at one second, so that a stamp of zero
-    /// is never a time.
-    pub fn new_virtual() -> Clock {
-        Clock(Kind::Virtual(Arc::new(AtomicU64::new(1_000_000_000))))
-    }
-
-    /// The time now.
-    #[inline]
-    pub fn now(&self) -> Stamp {
-        match &self.0 {
-            Kind::Monotonic => {
-                let now = clock_gettime(ClockId::Monotonic);
-                Stamp(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
-            }
-            Kind::Virtual(now) => Stamp(now.load(Ordering::Relaxed)),
-        }
-    }
-
-    /// Whether time moves only when told.
-    pub fn is_virtual(&self) -> bool {
-        matches!(self.0, Kind::Virtual(_))
-    }
-
-    /// Moves a virtual clock forward: a node under test says so that its work took time. On the real clock it does
-    /// nothing, since real work takes its time by itself.
-    pub fn advance(&self, nanos: Nanos) {
-        if let Kind::Virtual(now) = &self.0 {
-            now.fetch_add(nanos.0, Ordering::Relaxed);
-        }
-    }
-
-    /// Moves a virtual clock to `stamp` unless it is there already.
-    pub(crate) fn advance_to(&self, stamp: Stamp) {
-        if let Kind::Virtual(now) = &self.0 {
-            now.fetch_max(stamp.0, Ordering::Relaxed);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,13 +156,5 @@ mod tests {
     fn a_stop_before_its_start_is_no_duration() {
         assert_eq!(Stamp(5).since(Stamp(7)), None);
         assert_eq!(Stamp(7).since(Stamp(5)), Some(Nanos(2)));
-    }
-
-    #[test]
-    fn a_virtual_clock_moves_only_when_told() {
-        let clock = Clock::new_virtual();
-        let before = clock.now();
-        clock.advance(Nanos(7));
-        assert_eq!(clock.now().since(before), Some(Nanos(7)));
     }
 }
