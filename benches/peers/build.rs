@@ -19,7 +19,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         for stages in STAGES {
             let path = Path::new(&out).join(format!("{app}{stages}.ron"));
             fs::write(&path, copper(stages, payload, log))?;
-            let _ = writeln!(apps, "#[copper_runtime(config = {path:?})]\nstruct {app}{stages} {{}}");
+            let name = format!("{app}{stages}");
+            // A module each: the names that the macro makes up are the same every time.
+            let _ = writeln!(
+                apps,
+                "mod {} {{ use super::*; #[copper_runtime(config = {path:?})] struct {name} {{}} iterate!({name}); }}",
+                name.to_lowercase(),
+            );
         }
     }
     fs::write(Path::new(&out).join("copper.rs"), apps)?;

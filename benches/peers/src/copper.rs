@@ -1,6 +1,6 @@
 //! copper (cu29): a graph compiled in, stepped in order by one thread, its messages in preallocated lists.
 
-use cu29::{bincode, prelude::*};
+use cu29::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -43,18 +43,18 @@ impl Peer for Copper {
     fn run(&self, chain: Chain) -> Result<(), Failure> {
         let packets = probe::run().packets;
         let ran = match (self.log, chain.payload, chain.stages) {
-            (false, Payload::Small, 1) => iterate!(Small1, packets),
-            (false, Payload::Small, 4) => iterate!(Small4, packets),
-            (false, Payload::Small, 10) => iterate!(Small10, packets),
-            (false, Payload::Small, 100) => iterate!(Small100, packets),
-            (false, Payload::Large, 1) => iterate!(Large1, packets),
-            (false, Payload::Large, 4) => iterate!(Large4, packets),
-            (false, Payload::Large, 10) => iterate!(Large10, packets),
-            (false, Payload::Large, 100) => iterate!(Large100, packets),
-            (true, Payload::Small, 1) => iterate!(Logged1, packets),
-            (true, Payload::Small, 4) => iterate!(Logged4, packets),
-            (true, Payload::Small, 10) => iterate!(Logged10, packets),
-            (true, Payload::Small, 100) => iterate!(Logged100, packets),
+            (false, Payload::Small, 1) => small1::iterate(packets),
+            (false, Payload::Small, 4) => small4::iterate(packets),
+            (false, Payload::Small, 10) => small10::iterate(packets),
+            (false, Payload::Small, 100) => small100::iterate(packets),
+            (false, Payload::Large, 1) => large1::iterate(packets),
+            (false, Payload::Large, 4) => large4::iterate(packets),
+            (false, Payload::Large, 10) => large10::iterate(packets),
+            (false, Payload::Large, 100) => large100::iterate(packets),
+            (true, Payload::Small, 1) => logged1::iterate(packets),
+            (true, Payload::Small, 4) => logged4::iterate(packets),
+            (true, Payload::Small, 10) => logged10::iterate(packets),
+            (true, Payload::Small, 100) => logged100::iterate(packets),
             (_, payload, stages) => {
                 return Err(format!("no graph of {stages} stages with {} is compiled in", payload.words()).into());
             }
@@ -65,20 +65,20 @@ impl Peer for Copper {
 
 /// Builds an application, runs an iteration for each packet, and stops it.
 macro_rules! iterate {
-    ($app:ident, $packets:expr) => {
-        (|| -> CuResult<()> {
-            let directory = tempfile::tempdir().map_err(|error| CuError::new_with_cause("no place for a log", error))?;
-            let app = $app::builder().with_log_path(directory.path().join("log.copper"), Some(LOG_BYTES))?.build()?;
-            let mut running = app.start()?;
-            for _ in 0..$packets {
+    ($app:ident) => {
+        pub(super) fn iterate(packets: u64) -> CuResult<()> {
+            let directory =
+                tempfile::tempdir().map_err(|error| CuError::new_with_cause("no place for a log", error))?;
+            let log = directory.path().join("log.copper");
+            let mut running = $app::builder().with_log_path(log, Some(LOG_BYTES))?.build()?.start()?;
+            for _ in 0..packets {
                 running.run_one_iteration()?;
             }
             drop(running.stop()?);
             Ok(())
-        })()
+        }
     };
 }
-use iterate;
 
 /// 64 bytes.
 #[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode, Serialize, Deserialize, Reflect)]
@@ -89,12 +89,23 @@ struct SmallMessage {
 }
 
 /// A handle to 1.2 MB.
-#[derive(Clone, Debug, Default, bincode::Encode, bincode::Decode, Serialize, Deserialize, Reflect)]
+#[derive(Clone, Debug, Default, bincode::Encode, Serialize, Deserialize, Reflect)]
 struct LargeMessage {
     seq: u64,
     stamp: u64,
     #[reflect(ignore)]
     bytes: Option<CuHandle<Vec<u8>>>,
+}
+
+// The derive wants to borrow as well, which a handle cannot.
+impl bincode::Decode<()> for LargeMessage {
+    fn decode<D: bincode::de::Decoder<Context = ()>>(decoder: &mut D) -> Result<Self, bincode::error::DecodeError> {
+        Ok(LargeMessage {
+            seq: bincode::Decode::decode(decoder)?,
+            stamp: bincode::Decode::decode(decoder)?,
+            bytes: bincode::Decode::decode(decoder)?,
+        })
+    }
 }
 
 #[derive(Reflect)]

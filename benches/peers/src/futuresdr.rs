@@ -138,7 +138,10 @@ impl<L: Load> Kernel for MessageFirst<L> {
 #[message_inputs(r#in)]
 #[message_outputs(out)]
 #[null_kernel]
-struct MessageMiddle<L: Load> {
+struct MessageMiddle<L>
+where
+    L: Load,
+{
     stage: Stage,
     load: std::marker::PhantomData<L>,
 }
@@ -163,7 +166,10 @@ impl<L: Load> MessageMiddle<L> {
 #[message_inputs(r#in)]
 #[message_outputs(arrived)]
 #[null_kernel]
-struct MessageLast<L: Load> {
+struct MessageLast<L>
+where
+    L: Load,
+{
     sink: probe::Sink,
     load: std::marker::PhantomData<L>,
 }

@@ -8,8 +8,8 @@ use std::sync::{
 };
 
 use gstreamer::{
-    Buffer, BufferPool, Caps, Element, ElementFactory, FlowSuccess, Pad, PadDirection, PadLinkCheck, PadProbeReturn,
-    PadProbeType, State, event, prelude::*,
+    Buffer, BufferPool, Caps, ClockTime, Element, ElementFactory, FlowError, FlowSuccess, FormattedSegment, Pad,
+    PadDirection, PadLinkCheck, PadProbeReturn, PadProbeType, State, event, prelude::*,
 };
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     probe::{self, Feed, Mode, Sink, Stage},
 };
 
-/// Buffers of the pool: those of all queues at once.
+/// Buffers of the pool: fewer than fit the queues, so that large ones do not fill the memory.
 const BUFFERS: u32 = 256;
 /// Buffers that a queue holds; its limits in bytes and time are off.
 const QUEUED: u32 = 200;
@@ -51,38 +51,39 @@ impl Peer for Gst {
 
     fn run(&self, chain: Chain) -> Result<(), Failure> {
         gstreamer::init()?;
-        let bytes = match chain.payload {
+        let pool = pool(match chain.payload {
             Payload::Small => size_of::<Small>(),
             Payload::Large => LARGE_BYTES,
-        };
-        let pool = pool(bytes)?;
-        let (source, mut stages) = self.line(chain.stages)?;
-        let pushed = push(&source, &pool);
-        for stage in &mut stages {
-            stage.element.set_state(State::Null)?;
+        })?;
+        let line = self.line(chain.stages)?;
+        let pushed = line.push(&pool);
+        for element in &line.elements {
+            element.set_state(State::Null)?;
         }
-        source.set_active(false)?;
+        line.source.set_active(false)?;
         pool.set_active(false)?;
         pushed
     }
 }
 
-/// An element and the pad after it, which keeps the sink alive.
-struct Part {
-    element: Element,
-    _after: Option<Pad>,
-}
-
 /// When the packet in flight was stamped last: buffers have no room for it.
 type Last = Arc<AtomicU64>;
 
+/// What is pushed into the source goes through the elements to the end.
+struct Line {
+    source: Pad,
+    elements: Vec<Element>,
+    /// Keeps the pad behind the last element.
+    _end: Pad,
+    last: Last,
+}
+
 impl Gst {
-    /// Builds and starts the line; what is pushed into the pad goes through it.
-    fn line(&self, count: usize) -> Result<(Pad, Vec<Part>), Failure> {
+    fn line(&self, stages: usize) -> Result<Line, Failure> {
         let last = Last::default();
         let source = Pad::builder(PadDirection::Src).name("source").build();
-        let (mut parts, mut before) = (Vec::new(), source.clone());
-        for _ in 0..count {
+        let (mut elements, mut before) = (Vec::new(), source.clone());
+        for _ in 0..stages {
             if self.queues {
                 let queue = ElementFactory::make("queue")
                     .property("max-size-buffers", QUEUED)
@@ -91,40 +92,50 @@ impl Gst {
                     .property("silent", true)
                     .build()?;
                 before = link(&before, &queue)?;
-                parts.push(Part { element: queue, _after: None });
+                elements.push(queue);
             }
             let identity = ElementFactory::make("identity").property("signal-handoffs", false).build()?;
             before = link(&before, &identity)?;
             if probe::run().mode == Mode::Hops {
                 stamp(&identity.static_pad("sink").ok_or("identity has no sink pad")?, last.clone());
             }
-            parts.push(Part { element: identity, _after: None });
+            elements.push(identity);
         }
         let end = end(last.clone());
-        before.link_full(&end, PadLinkCheck::NOTHING)?;
+        before.link_full(&end, PadLinkCheck::empty())?;
         end.set_active(true)?;
         // From the sink on, so that nothing is pushed into an element that is not ready.
-        for part in parts.iter().rev() {
-            part.element.set_state(State::Playing)?;
-        }
-        if let Some(part) = parts.last_mut() {
-            part._after = Some(end);
+        for element in elements.iter().rev() {
+            element.set_state(State::Playing)?;
         }
         source.set_active(true)?;
         source.push_event(event::StreamStart::new("peers"));
         source.push_event(event::Caps::new(&Caps::builder("application/x-packets").build()));
-        source.push_event(event::Segment::new(&gstreamer::FormattedSegment::<gstreamer::ClockTime>::new()));
-        LAST.lock().map_err(|_| "a thread panicked")?.replace(last);
-        Ok((source, parts))
+        source.push_event(event::Segment::new(&FormattedSegment::<ClockTime>::new()));
+        Ok(Line { source, elements, _end: end, last })
     }
 }
 
-/// Where the source leaves its stamp.
-static LAST: Mutex<Option<Last>> = Mutex::new(None);
+impl Line {
+    fn push(&self, pool: &BufferPool) -> Result<(), Failure> {
+        let mut feed = Feed::<Small>::default();
+        loop {
+            feed.wait();
+            let Some(Head { seq, stamp }) = feed.head() else { break };
+            let mut buffer = pool.acquire_buffer(None)?;
+            buffer.get_mut().ok_or("the pool gave a buffer that is in use")?.set_offset(seq);
+            self.last.store(stamp, Ordering::Release);
+            self.source.push(buffer)?;
+        }
+        // Threads of queues may still be at work.
+        probe::wait_for_all();
+        Ok(())
+    }
+}
 
 fn link(before: &Pad, element: &Element) -> Result<Pad, Failure> {
     let sink = element.static_pad("sink").ok_or("no sink pad")?;
-    before.link_full(&sink, PadLinkCheck::NOTHING)?;
+    before.link_full(&sink, PadLinkCheck::empty())?;
     Ok(element.static_pad("src").ok_or("no source pad")?)
 }
 
@@ -138,23 +149,6 @@ fn pool(bytes: usize) -> Result<BufferPool, Failure> {
     Ok(pool)
 }
 
-fn push(source: &Pad, pool: &BufferPool) -> Result<(), Failure> {
-    let last = LAST.lock().map_err(|_| "a thread panicked")?.take().ok_or("no line")?;
-    let mut feed = Feed::<Small>::default();
-    loop {
-        feed.wait();
-        let Some(Head { seq, stamp }) = feed.head() else { break };
-        let mut buffer = pool.acquire_buffer(None)?;
-        buffer.get_mut().ok_or("the pool gave a buffer that is in use")?.set_offset(seq);
-        last.store(stamp, Ordering::Release);
-        source.push(buffer)?;
-    }
-    source.push_event(event::Eos::new());
-    // Threads of queues may still be at work.
-    probe::wait_for_all();
-    Ok(())
-}
-
 fn head(buffer: &Buffer, last: &Last) -> Head {
     Head { seq: buffer.offset(), stamp: last.load(Ordering::Acquire) }
 }
@@ -163,7 +157,7 @@ fn stamp(pad: &Pad, last: Last) {
     let stage = Mutex::new(Stage::default());
     pad.add_probe(PadProbeType::BUFFER, move |_, info| {
         if let (Some(buffer), Ok(mut stage)) = (info.buffer(), stage.lock()) {
-            let mut head = Head { seq: buffer.offset(), stamp: last.load(Ordering::Acquire) };
+            let mut head = head(buffer, &last);
             stage.pass(&mut head);
             last.store(head.stamp, Ordering::Release);
         }
@@ -176,7 +170,7 @@ fn end(last: Last) -> Pad {
     Pad::builder(PadDirection::Sink)
         .name("end")
         .chain_function(move |_, _, buffer| {
-            let Ok(mut sink) = sink.lock() else { return Err(gstreamer::FlowError::Error) };
+            let Ok(mut sink) = sink.lock() else { return Err(FlowError::Error) };
             let head = head(&buffer, &last);
             // The buffer is back in its pool before the next is asked for.
             let word = buffer.size() as u64;

@@ -127,7 +127,7 @@ pub fn floors(floors: &[Floor]) -> String {
 
 fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::ASCII_MARKDOWN).set_header(header);
+    table.load_style(presets::ASCII_MARKDOWN).set_header(header);
     table
 }
 
