@@ -15,7 +15,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     cu29_build::setup();
     let out = env::var("OUT_DIR")?;
     let mut apps = String::new();
-    for (app, payload, log) in [("Small", "Small", false), ("Large", "Large", false), ("Logged", "Small", true)] {
+    for (app, payload, log) in
+        [("Small", "Small", false), ("Large", "Large", false), ("Logged", "Small", true)]
+    {
         for stages in STAGES {
             let path = Path::new(&out).join(format!("{app}{stages}.ron"));
             fs::write(&path, copper(stages, payload, log))?;

@@ -61,14 +61,15 @@ fn ordered() -> u64 {
 /// So many ticks in nanoseconds.
 pub fn nanos(ticks: f64) -> f64 {
     static NANOS_PER_TICK: OnceLock<f64> = OnceLock::new();
-    ticks * NANOS_PER_TICK.get_or_init(|| {
-        let (begun, first) = (Instant::now(), ordered());
-        while begun.elapsed() < CALIBRATION {
-            std::hint::spin_loop();
-        }
-        let (last, elapsed) = (ordered(), begun.elapsed());
-        elapsed.as_nanos() as f64 / (last - first) as f64
-    })
+    ticks
+        * NANOS_PER_TICK.get_or_init(|| {
+            let (begun, first) = (Instant::now(), ordered());
+            while begun.elapsed() < CALIBRATION {
+                std::hint::spin_loop();
+            }
+            let (last, elapsed) = (ordered(), begun.elapsed());
+            elapsed.as_nanos() as f64 / (last - first) as f64
+        })
 }
 
 /// CPU time of the whole process.

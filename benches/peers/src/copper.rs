@@ -56,7 +56,9 @@ impl Peer for Copper {
             (true, Payload::Small, 10) => logged10::iterate(packets),
             (true, Payload::Small, 100) => logged100::iterate(packets),
             (_, payload, stages) => {
-                return Err(format!("no graph of {stages} stages with {} is compiled in", payload.words()).into());
+                return Err(
+                    format!("no graph of {stages} stages with {} is compiled in", payload.words()).into()
+                );
             }
         };
         ran.map_err(|error| error.to_string().into())
@@ -99,7 +101,9 @@ struct LargeMessage {
 
 // The derive wants to borrow as well, which a handle cannot.
 impl bincode::Decode<()> for LargeMessage {
-    fn decode<D: bincode::de::Decoder<Context = ()>>(decoder: &mut D) -> Result<Self, bincode::error::DecodeError> {
+    fn decode<D: bincode::de::Decoder<Context = ()>>(
+        decoder: &mut D,
+    ) -> Result<Self, bincode::error::DecodeError> {
         Ok(LargeMessage {
             seq: bincode::Decode::decode(decoder)?,
             stamp: bincode::Decode::decode(decoder)?,

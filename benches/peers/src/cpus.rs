@@ -21,5 +21,6 @@ pub fn cpus() -> Vec<usize> {
 pub fn pin(cpu: usize) -> Result<(), Failure> {
     let mut only = CpuSet::new();
     only.set(cpu);
-    sched_setaffinity(None, &only).map_err(|error| format!("cannot pin a thread to CPU {cpu}: {error}").into())
+    sched_setaffinity(None, &only)
+        .map_err(|error| format!("cannot pin a thread to CPU {cpu}: {error}").into())
 }

@@ -27,9 +27,13 @@ impl Peer for Crossbeam {
     fn setup(&self, _: Chain) -> Option<Setup> {
         let threads = self.threads;
         let words = if threads == 1 {
-            format!("bounded({CAPACITY}) per edge, try_send and try_recv, stages behind a Box<dyn> stepped in order")
+            format!(
+                "bounded({CAPACITY}) per edge, try_send and try_recv, stages behind a Box<dyn> stepped in order"
+            )
         } else {
-            format!("bounded({CAPACITY}) per edge, two pinned threads that spin on try_recv, every hop crosses")
+            format!(
+                "bounded({CAPACITY}) per edge, two pinned threads that spin on try_recv, every hop crosses"
+            )
         };
         Some(Setup { words, threads })
     }

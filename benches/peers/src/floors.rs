@@ -67,12 +67,19 @@ pub fn floors(effort: Effort, quick: bool) -> Result<Vec<Floor>, Failure> {
         }),
         Floor::new("clock_gettime THREAD_CPUTIME", READ, 100, |samples| Ok(cost(samples, thread_cpu))),
         Floor::new("wake, spin", WAKE, 5_000, wakes::one_way::<Spin>),
-        Floor::new("rtrb, two spinning threads", "one way, 64 B, one in flight, from before the push to after the pop", 5_000, wakes::ring),
+        Floor::new(
+            "rtrb, two spinning threads",
+            "one way, 64 B, one in flight, from before the push to after the pop",
+            5_000,
+            wakes::ring,
+        ),
         Floor::new("wake, futex", WAKE, 2_000, wakes::one_way::<Futex>),
         Floor::new("wake, park and unpark", WAKE, 2_000, wakes::one_way::<Park>),
         Floor::new("wake, eventfd, edge-triggered epoll", WAKE, 2_000, wakes::one_way::<Edge>),
         Floor::new("wake, eventfd, level-triggered epoll", WAKE, 2_000, wakes::one_way::<Level>),
-        Floor::new("thread::sleep", "how much longer than 1 ms it slept", 100, |samples| Ok(overshoot(samples))),
+        Floor::new("thread::sleep", "how much longer than 1 ms it slept", 100, |samples| {
+            Ok(overshoot(samples))
+        }),
     ];
     for _ in 0..effort.rounds {
         for floor in &mut floors {

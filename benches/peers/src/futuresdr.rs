@@ -105,7 +105,13 @@ struct MessageFirst<L: Load> {
 
 impl<L: Load> MessageFirst<L> {
     /// With one in flight, the arrival of one sends the next.
-    async fn arrived(&mut self, io: &mut WorkIo, mo: &mut MessageOutputs, _: &mut BlockMeta, _: Pmt) -> Message {
+    async fn arrived(
+        &mut self,
+        io: &mut WorkIo,
+        mo: &mut MessageOutputs,
+        _: &mut BlockMeta,
+        _: Pmt,
+    ) -> Message {
         self.send(io, mo).await?;
         Ok(Pmt::Ok)
     }
@@ -147,7 +153,13 @@ where
 }
 
 impl<L: Load> MessageMiddle<L> {
-    async fn r#in(&mut self, io: &mut WorkIo, mo: &mut MessageOutputs, _: &mut BlockMeta, message: Pmt) -> Message {
+    async fn r#in(
+        &mut self,
+        io: &mut WorkIo,
+        mo: &mut MessageOutputs,
+        _: &mut BlockMeta,
+        message: Pmt,
+    ) -> Message {
         match message {
             Pmt::Finished => io.finished = true,
             Pmt::Any(mut any) => {
@@ -175,7 +187,13 @@ where
 }
 
 impl<L: Load> MessageLast<L> {
-    async fn r#in(&mut self, io: &mut WorkIo, mo: &mut MessageOutputs, _: &mut BlockMeta, message: Pmt) -> Message {
+    async fn r#in(
+        &mut self,
+        io: &mut WorkIo,
+        mo: &mut MessageOutputs,
+        _: &mut BlockMeta,
+        message: Pmt,
+    ) -> Message {
         if matches!(message, Pmt::Finished) {
             io.finished = true;
         } else if let Ok(packet) = packet::<L>(message) {
@@ -215,7 +233,13 @@ struct StreamFirst {
 }
 
 impl StreamFirst {
-    async fn arrived(&mut self, io: &mut WorkIo, _: &mut MessageOutputs, _: &mut BlockMeta, _: Pmt) -> Message {
+    async fn arrived(
+        &mut self,
+        io: &mut WorkIo,
+        _: &mut MessageOutputs,
+        _: &mut BlockMeta,
+        _: Pmt,
+    ) -> Message {
         io.call_again = true;
         Ok(Pmt::Ok)
     }

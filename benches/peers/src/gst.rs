@@ -8,8 +8,8 @@ use std::sync::{
 };
 
 use gstreamer::{
-    Buffer, BufferPool, Caps, ClockTime, Element, ElementFactory, FlowError, FlowSuccess, FormattedSegment, Pad,
-    PadDirection, PadLinkCheck, PadProbeReturn, PadProbeType, State, event, prelude::*,
+    Buffer, BufferPool, Caps, ClockTime, Element, ElementFactory, FlowError, FlowSuccess, FormattedSegment,
+    Pad, PadDirection, PadLinkCheck, PadProbeReturn, PadProbeType, State, event, prelude::*,
 };
 
 use crate::{
@@ -45,7 +45,8 @@ impl Peer for Gst {
         } else {
             "identity (silent, no handoffs) a stage, one thread".into()
         };
-        let words = format!("{stage}; buffers from a pool, pushed from a bare pad; hops stamped by pad probes");
+        let words =
+            format!("{stage}; buffers from a pool, pushed from a bare pad; hops stamped by pad probes");
         Some(Setup { words, threads: if self.queues { chain.stages + 1 } else { 1 } })
     }
 

@@ -224,7 +224,8 @@ fn chosen(chains: &Chains) -> Result<Vec<Box<dyn Peer>>, Failure> {
         _ => Threads::One,
     };
     peers.retain(|peer| {
-        let asked = chains.peers.is_empty() || chains.peers.iter().any(|asked| peer.name().starts_with(asked.as_str()));
+        let asked = chains.peers.is_empty()
+            || chains.peers.iter().any(|asked| peer.name().starts_with(asked.as_str()));
         asked && chains.threads.is_none_or(|wanted| wanted == threads(&**peer))
     });
     if peers.is_empty() {

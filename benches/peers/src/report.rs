@@ -43,7 +43,8 @@ impl<'a> Report<'a> {
     /// When the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(self)?;
-        fs::write(path, text + "\n").map_err(|error| format!("cannot write {}: {error}", path.display()).into())
+        fs::write(path, text + "\n")
+            .map_err(|error| format!("cannot write {}: {error}", path.display()).into())
     }
 
     /// On what it was measured.
@@ -71,7 +72,15 @@ pub fn peers(rows: &[Row]) -> String {
         let ours = |row: &&Row| row.peer == "ours" && row.threads == 1;
         let ours = chain.iter().find(ours).and_then(|row| row.cpu_ns_per_hop).map(|cpu| cpu.median);
         text += &format!("\n{stages} stages ({hops} hops), {words}\n");
-        let mut table = table(["peer", "threads", "CPU ns a hop", "x ours", "hop p50 ns", "hop p99 ns", "end to end p50 us"]);
+        let mut table = table([
+            "peer",
+            "threads",
+            "CPU ns a hop",
+            "x ours",
+            "hop p50 ns",
+            "hop p99 ns",
+            "end to end p50 us",
+        ]);
         for row in chain {
             let cpu = row.cpu_ns_per_hop.map(|cpu| cpu.median);
             table.add_row([

@@ -244,7 +244,8 @@ mod tests {
         }
 
         fn run(&self, _: Chain) -> Result<(), Failure> {
-            let (mut feed, mut sink) = (probe::Feed::<crate::packet::Small>::default(), probe::Sink::default());
+            let (mut feed, mut sink) =
+                (probe::Feed::<crate::packet::Small>::default(), probe::Sink::default());
             while let Some(packet) = feed.next() {
                 let head = crate::packet::Load::head(&mut packet.clone()).seq;
                 if head != 3 {

@@ -162,7 +162,8 @@ impl Descriptors {
     }
 
     fn wait(&self) -> io::Result<()> {
-        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }];
+        let mut events =
+            [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }];
         loop {
             match epoll::wait(&self.epoll, &mut events, None) {
                 Ok(0) | Err(io::Errno::INTR) => {}

@@ -30,7 +30,15 @@ fn every_peer_has_every_figure_of_its_chains() {
     let rows = report["rows"].as_array().unwrap();
     let names: BTreeSet<&str> = rows.iter().map(|row| row["peer"].as_str().unwrap()).collect();
     let expected = [
-        "ours", "dyn", "vecdeque", "rtrb", "crossbeam", "tokio", "copper", "copper-log", "futuresdr-message",
+        "ours",
+        "dyn",
+        "vecdeque",
+        "rtrb",
+        "crossbeam",
+        "tokio",
+        "copper",
+        "copper-log",
+        "futuresdr-message",
         "futuresdr-stream",
     ];
     for name in expected {
