@@ -4,6 +4,7 @@
 use futuresdr::{
     prelude::*,
     runtime::{
+        config,
         dev::prelude::*,
         scheduler::{FlowScheduler, SmolScheduler},
     },
@@ -57,10 +58,13 @@ impl Peer for FutureSdr {
             1 => "SmolScheduler, one pinned worker",
             _ => "FlowScheduler, two pinned workers, each with one half of the chain",
         };
-        Some(Setup { words: format!("{scheduler}; {by}"), threads: self.threads })
+        Some(Setup { words: format!("{scheduler}; {by}; control port off"), threads: self.threads })
     }
 
     fn run(&self, chain: Chain) -> Result<(), Failure> {
+        // Neither a web server nor lines of a log beside the figures.
+        config::set("ctrlport_enable", false);
+        config::set("log_level", "off");
         let mut graph = Flowgraph::new();
         match (self.by, chain.payload) {
             (By::Message, Payload::Small) => messages::<packet::Small>(&mut graph, chain.stages)?,

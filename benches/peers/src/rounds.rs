@@ -77,6 +77,8 @@ pub struct Broken {
 
 /// A row while its rounds go on.
 struct Contest<'a> {
+    /// Its place among the peers.
+    at: usize,
     peer: &'a dyn Peer,
     row: Row,
     clock: Clock,
@@ -94,8 +96,8 @@ pub fn contest(peers: &[Box<dyn Peer>], chain: Chain, effort: Effort) -> (Vec<Ro
         let Chain { stages, payload } = chain;
         broken.push(Broken { peer: peer.name(), stages, payload, error: error.to_string() });
     };
-    for peer in peers {
-        match Contest::new(&**peer, chain, effort) {
+    for (at, peer) in peers.iter().enumerate() {
+        match Contest::new(at, &**peer, chain, effort) {
             Some(Ok(contest)) => running.push(contest),
             Some(Err(error)) => fails(&**peer, error),
             None => {}
@@ -115,14 +117,13 @@ pub fn contest(peers: &[Box<dyn Peer>], chain: Chain, effort: Effort) -> (Vec<Ro
             }
         });
     }
-    let order = |peer: &dyn Peer| peers.iter().position(|other| std::ptr::addr_eq(&**other, peer));
-    running.sort_by_key(|contest| order(contest.peer));
+    running.sort_by_key(|contest| contest.at);
     (running.into_iter().map(Contest::row).collect(), broken)
 }
 
 impl<'a> Contest<'a> {
     /// Runs pilots that say how many packets fill the time; `None` where the peer does not run such a chain.
-    fn new(peer: &'a dyn Peer, chain: Chain, effort: Effort) -> Option<Result<Contest<'a>, Failure>> {
+    fn new(at: usize, peer: &'a dyn Peer, chain: Chain, effort: Effort) -> Option<Result<Contest<'a>, Failure>> {
         let setup = peer.setup(chain)?;
         let row = Row {
             peer: peer.name(),
@@ -143,6 +144,7 @@ impl<'a> Contest<'a> {
         let clock = if row.threads == 1 { Clock::Plain } else { Clock::Ordered };
         let rounds = || Vec::with_capacity(effort.rounds);
         let mut contest = Contest {
+            at,
             peer,
             row,
             clock,
