@@ -123,7 +123,12 @@ pub fn contest(peers: &[Box<dyn Peer>], chain: Chain, effort: Effort) -> (Vec<Ro
 
 impl<'a> Contest<'a> {
     /// Runs pilots that say how many packets fill the time; `None` where the peer does not run such a chain.
-    fn new(at: usize, peer: &'a dyn Peer, chain: Chain, effort: Effort) -> Option<Result<Contest<'a>, Failure>> {
+    fn new(
+        at: usize,
+        peer: &'a dyn Peer,
+        chain: Chain,
+        effort: Effort,
+    ) -> Option<Result<Contest<'a>, Failure>> {
         let setup = peer.setup(chain)?;
         let row = Row {
             peer: peer.name(),
