@@ -141,7 +141,8 @@ fn run(cli: &Cli) -> Result<ExitCode, Failure> {
         }
         Some(Command::Floors { how }) => {
             let floors = floors::floors(how.effort(), how.quick)?;
-            let report = Report { floors: &floors, ..Report::new(machine, how.effort()) };
+            let mut report = Report::new(machine, how.effort());
+            report.floors = &floors;
             println!("{}\n\n{}", report.provenance(), report::floors(&floors));
             if let Some(path) = &how.json {
                 report.write(path)?;
@@ -163,7 +164,8 @@ fn compare(chains: &Chains, how: &How, machine: Machine) -> Result<ExitCode, Fai
             failures.extend(broken);
         }
     }
-    let report = Report { rows: &rows, failures: &failures, ..Report::new(machine, how.effort()) };
+    let mut report = Report::new(machine, how.effort());
+    (report.rows, report.failures) = (&rows, &failures);
     println!("{}\n{}", report.provenance(), report::peers(&rows));
     if let Some(path) = &how.json {
         report.write(path)?;

@@ -44,8 +44,6 @@ pub struct Head {
 
 /// A packet.
 pub trait Load: Clone + Send + Sync + 'static {
-    /// Which it is.
-    const PAYLOAD: Payload;
     /// What a source makes packets from.
     type Store: Default + Send;
 
@@ -66,7 +64,6 @@ pub struct Small {
 }
 
 impl Load for Small {
-    const PAYLOAD: Payload = Payload::Small;
     type Store = ();
 
     #[inline]
@@ -102,7 +99,6 @@ impl Default for Buffers {
 }
 
 impl Load for Large {
-    const PAYLOAD: Payload = Payload::Large;
     type Store = Buffers;
 
     #[inline]
