@@ -72,7 +72,7 @@ fn edge(c: &mut Criterion) {
         group.bench_function(name, |b| {
             b.iter(|| {
                 let sample = black_box(packets.next());
-                meter.sent();
+                meter.sent(1);
                 meter.taken(sample);
             });
         });

@@ -48,16 +48,16 @@ impl Source for Feed {
     }
 }
 
-/// Hands on what it takes.
-pub struct Pass;
+/// Hands on what it takes, and counts it.
+pub struct Pass(u64);
 
 impl Kind for Pass {
     const KIND: &'static str = "bench/pass";
-    const ABOUT: &'static str = "Hands on what it takes.";
+    const ABOUT: &'static str = "Hands on what it takes, and counts it.";
     type Params = Nothing;
 
     fn new(_: &Nothing, _: &mut Build<'_>) -> Result<Self, BuildError> {
-        Ok(Pass)
+        Ok(Pass(0))
     }
 }
 
@@ -65,8 +65,8 @@ impl Transform for Pass {
     type In = Block;
     type Out = Block;
 
-    fn process(&mut self, mut block: Block, cx: &mut Cx<'_, '_, Block>) -> Result<(), NodeError> {
-        block.0[0] = block.0[0].wrapping_add(1);
+    fn process(&mut self, block: Block, cx: &mut Cx<'_, '_, Block>) -> Result<(), NodeError> {
+        self.0 = self.0.wrapping_add(1);
         cx.emit(block);
         Ok(())
     }

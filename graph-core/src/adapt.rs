@@ -7,7 +7,7 @@ use crate::{
     build::Build,
     context::{Ctx, Cx, SinkCx},
     error::{BuildError, NodeError},
-    node::{Flow, Kind, Node, Sink, Source, Transform},
+    node::{Fault, Flow, Kind, Node, Sink, Source, Transform},
     port::{Done, In, Out},
     time::Nanos,
     wiring::{Mode, Ports, Wiring},
@@ -65,15 +65,20 @@ fn gone() -> NodeError {
 }
 
 macro_rules! same_kind {
-    ($wrapper:ident, $trait:ident) => {
+    ($wrapper:ident, $trait:ident, $one_to_one:expr) => {
         impl<T: $trait> Kind for $wrapper<T> {
             const KIND: &'static str = T::KIND;
             const ABOUT: &'static str = T::ABOUT;
             const HEAVY: bool = T::HEAVY;
+            const ONE_TO_ONE: bool = $one_to_one;
             type Params = T::Params;
 
             fn new(params: &T::Params, build: &mut Build<'_>) -> Result<Self, BuildError> {
                 T::new(params, build).map($wrapper)
+            }
+
+            fn check(params: &T::Params) -> Vec<Fault> {
+                T::check(params)
             }
 
             fn assets(params: &T::Params) -> Vec<AssetRef> {
@@ -90,9 +95,9 @@ pub(crate) struct AsTransform<T>(T);
 /// A [`Sink`] as a general node.
 pub(crate) struct AsSink<T>(T);
 
-same_kind!(AsSource, Source);
-same_kind!(AsTransform, Transform);
-same_kind!(AsSink, Sink);
+same_kind!(AsSource, Source, T::ONE_TO_ONE);
+same_kind!(AsTransform, Transform, T::ONE_TO_ONE);
+same_kind!(AsSink, Sink, true);
 
 impl<T: Source> Node for AsSource<T> {
     type Ports = Out<T::Out>;
@@ -110,6 +115,22 @@ impl<T: Source> Node for AsSource<T> {
 /// The most outputs that a transform's step is expected to emit; more wait beside the queue.
 const TRANSFORM_BURST: usize = 1;
 
+impl<T: Transform> AsTransform<T> {
+    /// Apart from the plain way, so that a payload goes by that without being moved on the way.
+    #[inline(never)]
+    fn step_with_care(
+        &mut self,
+        input: &mut In<T::In>,
+        out: &mut Out<T::Out>,
+        ctx: &mut Ctx<'_>,
+    ) -> Result<(), NodeError> {
+        match input.take(ctx) {
+            Some(taken) => self.0.process(taken.payload, &mut Cx { ctx, out }),
+            None => Ok(()),
+        }
+    }
+}
+
 impl<T: Transform> Node for AsTransform<T> {
     type Ports = (In<T::In>, Out<T::Out>);
 
@@ -125,8 +146,10 @@ impl<T: Transform> Node for AsTransform<T> {
 
     #[inline]
     fn step(&mut self, (input, out): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        if let Some(taken) = input.take(ctx) {
-            self.0.process(taken.payload, &mut Cx { ctx, out })?;
+        let plainly = input.take_plainly(ctx, |ctx, payload, _| self.0.process(payload, &mut Cx { ctx, out }));
+        match plainly {
+            Some(done) => done?,
+            None => self.step_with_care(input, out, ctx)?,
         }
         Ok(Flow::Idle)
     }
@@ -146,9 +169,13 @@ impl<T: Sink> Node for AsSink<T> {
 
     #[inline]
     fn step(&mut self, (input, done): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        if let Some(taken) = input.take(ctx) {
-            self.0.consume(taken.payload, &mut SinkCx { ctx })?;
-            done.mark(ctx, taken.cause, Nanos::ZERO);
+        let taken = match input.take_plainly(ctx, |_, payload, cause| (payload, cause)) {
+            None => input.take(ctx).map(|taken| (taken.payload, taken.cause)),
+            plainly => plainly,
+        };
+        if let Some((payload, cause)) = taken {
+            self.0.consume(payload, &mut SinkCx { ctx })?;
+            done.mark(ctx, cause, Nanos::ZERO);
         }
         Ok(Flow::Idle)
     }

@@ -35,7 +35,7 @@ pub struct Code {
 }
 
 /// All codes, by number.
-pub static ALL: [&Code; 40] = [
+pub static ALL: [&Code; 42] = [
     &SYNTAX,
     &UNREADABLE,
     &UNKNOWN_FIELD,
@@ -71,6 +71,8 @@ pub static ALL: [&Code; 40] = [
     &FULLY_ALLOCATED,
     &OPEN_SUM,
     &NO_SUCH_MEASURE,
+    &QUEUE_TOO_LONG,
+    &BELOW_FLOOR,
     &UNKNOWN_LANE,
     &UNUSED_LANE,
     &UNKNOWN_PARAMETER,

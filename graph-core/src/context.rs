@@ -17,7 +17,7 @@ pub struct Ctx<'a> {
     pub(crate) node: usize,
     /// When the step began; moved on by taking from another lane.
     pub(crate) now: Stamp,
-    cause: Option<Cause>,
+    pub(crate) cause: Option<Cause>,
 }
 
 impl<'a> Ctx<'a> {
@@ -80,11 +80,11 @@ impl<'a> Ctx<'a> {
         self.core.run.tell(self.core.name(self.node), turn, label, text);
     }
 
-    #[inline]
-    pub(crate) fn took(&mut self, cause: Cause) {
+    #[inline(always)]
+    pub(crate) fn took(&mut self, cause: &Cause) {
         self.core.took();
         if self.cause.is_none_or(|before| cause.origin < before.origin) {
-            self.cause = Some(cause);
+            self.cause = Some(*cause);
         }
     }
 }

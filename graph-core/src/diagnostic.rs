@@ -318,6 +318,12 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<I: IntoIterator<Item = Diagnostic>>(diagnostics: I) -> Diagnostics {
+        Diagnostics(diagnostics.into_iter().collect())
+    }
+}
+
 impl std::error::Error for Diagnostics {}
 
 /// The entry of `candidates` that is most likely meant by `word`, for "did you mean".

@@ -10,6 +10,7 @@ use crate::{
     diagnostic::Diagnostics,
     edge::{EdgeState, Ends, link_cross, link_local},
     file::RawWith,
+    packet::Packet,
     payload::Payload,
     record::Recorder,
 };
@@ -46,6 +47,8 @@ pub struct KindSpec {
     pub params: schemars::Schema,
     /// Whether a step may take long (a model, a blocking call), so that a derived lane holds this node alone.
     pub heavy: bool,
+    /// Whether each packet taken gives exactly one at each output; see [`Kind::ONE_TO_ONE`](crate::Kind::ONE_TO_ONE).
+    pub one_to_one: bool,
 }
 
 impl KindSpec {
@@ -82,6 +85,10 @@ pub struct PortSpec {
     pub wire: bool,
     /// What the port does.
     pub role: PortRole,
+    /// How many packets a step is expected to emit here at most; 1 for an input.
+    pub burst: usize,
+    /// Bytes of one packet in a queue: the header and the payload itself, without what that refers to.
+    pub packet_bytes: usize,
     /// Makes edges of the port's type.
     pub(crate) link: Link,
 }
@@ -155,6 +162,8 @@ impl PortSpec {
             shares: T::SHARE.is_some(),
             wire: false,
             role,
+            burst: 1,
+            packet_bytes: size_of::<Packet<T>>(),
             link: Link { local: link_local::<T>, cross: link_cross::<T> },
         }
     }

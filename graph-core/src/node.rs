@@ -24,6 +24,9 @@ pub trait Kind: Sized + 'static {
     const ABOUT: &'static str;
     /// Whether a step may take long (a model, a blocking call): a derived lane then holds this node alone.
     const HEAVY: bool = false;
+    /// Whether every packet taken gives exactly one packet at each output, whatever it holds. What the quantiles of a
+    /// path's edges guarantee of the path rests on it. A [`Sink`]'s `done` is marked for every packet anyway.
+    const ONE_TO_ONE: bool = false;
     /// What `with` holds: one field a parameter, its doc comment the description, `#[serde(default)]` its default.
     type Params: DeserializeOwned + JsonSchema + Send + Sync + 'static;
 
@@ -31,10 +34,33 @@ pub trait Kind: Sized + 'static {
     /// opened and sockets bound.
     fn new(params: &Self::Params, build: &mut Build<'_>) -> Result<Self, BuildError>;
 
+    /// What is wrong with these parameters beside their types, as far as that is known without running: told by `graphrun
+    /// check` with the place of the parameter. [`Kind::new`] refuses the same, since a test may make a node without it.
+    fn check(params: &Self::Params) -> Vec<Fault> {
+        let _ = params;
+        Vec::new()
+    }
+
     /// The files that a node with these parameters needs, so that they are fetched before the run.
     fn assets(params: &Self::Params) -> Vec<AssetRef> {
         let _ = params;
         Vec::new()
+    }
+}
+
+/// What is wrong with one parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The parameter's name.
+    pub param: &'static str,
+    /// What is wrong, and what to do.
+    pub message: String,
+}
+
+impl Fault {
+    /// The fault of `param` that an attempt has, if it has one.
+    pub fn of<T, E: std::fmt::Display>(param: &'static str, attempt: Result<T, E>) -> Option<Fault> {
+        attempt.err().map(|error| Fault { param, message: error.to_string() })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
 
 /// What travels in front of every payload; one cache line.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct Header {
     /// Counts the packets of one output port, from 0.
     pub seq: u64,
@@ -38,14 +39,17 @@ pub struct Packet<T> {
 /// counted from the cause's `taken`.
 ///
 /// A small value: a node may keep one for as long as it likes and emit in its name later.
+// No two words that are neighbours here are neighbours in a header: copied as a pair just after they were written one by
+// one, they would have to wait for both to reach the cache, which took a third of a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Cause {
     /// When the data came to exist on this host.
     pub origin: Stamp,
-    /// When this node took the packet.
-    pub taken: Stamp,
     /// The interaction it belongs to.
     pub turn: Turn,
+    /// When this node took the packet.
+    pub taken: Stamp,
     /// The hop that it came by.
     pub trail: TrailRef,
 }
@@ -64,6 +68,7 @@ impl Cause {
 
 impl Header {
     /// What the packet is to the node that took it at `taken`.
+    #[inline(always)]
     pub fn cause(&self, taken: Stamp) -> Cause {
         Cause { origin: self.origin, taken, turn: self.turn, trail: self.trail }
     }

@@ -37,21 +37,48 @@ impl<T: Payload> In<T> {
     }
 
     /// Takes the next packet, if there is one. Packets of cancelled turns and late ones are passed over.
-    #[inline]
+    #[inline(never)]
     pub fn take(&mut self, ctx: &mut Ctx<'_>) -> Option<Taken<T>> {
-        loop {
-            let (packet, taken, state, recorder) = match self.0.as_ref()? {
-                Rx::Local(edge) => (edge.pop()?, ctx.now, &edge.state, &edge.recorder),
-                // Stamps of another lane are only comparable with a reading made after the packet came over.
-                Rx::Cross(edge) => {
-                    let packet = edge.pop()?;
-                    (packet, ctx.core.clock.now_ordered(), &edge.state, &edge.recorder)
+        match self.0.as_ref()? {
+            Rx::Local(edge) => loop {
+                let Packet { header, payload } = edge.pop()?;
+                let is_fit = is_fit(&header, ctx.now, &edge.state, &edge.recorder, ctx);
+                let cause = is_fit.then(|| edge.recorder.taken(&header, ctx.now));
+                edge.settle();
+                if let Some(cause) = cause {
+                    hold(&cause, &edge.state, ctx);
+                    return Some(Taken { payload, cause, header });
                 }
-            };
-            if let Some(cause) = accept(&packet.header, taken, state, recorder, ctx) {
-                return Some(Taken { payload: packet.payload, cause, header: packet.header });
-            }
+            },
+            Rx::Cross(edge) => loop {
+                let Packet { header, payload } = edge.pop()?;
+                // Stamps of another lane are only comparable with a reading made after the packet came over.
+                let taken = ctx.core.clock.now_ordered();
+                if is_fit(&header, taken, &edge.state, &edge.recorder, ctx) {
+                    ctx.now = taken;
+                    let cause = edge.recorder.taken_unsettled(&header, taken);
+                    hold(&cause, &edge.state, ctx);
+                    return Some(Taken { payload, cause, header });
+                }
+            },
         }
+    }
+
+    /// Takes the next packet where nothing is to be looked at on the way, and gives it to `plainly` at once,
+    /// so that it is not moved more than once. Otherwise [`In::take`] is to be tried.
+    #[inline(always)]
+    pub(crate) fn take_plainly<R>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        plainly: impl FnOnce(&mut Ctx<'_>, T, Cause) -> R,
+    ) -> Option<R> {
+        if let Some(Rx::Local(edge)) = &self.0
+            && let Some(cause) = edge.take_plainly(ctx)
+            && let Some(payload) = edge.payload()
+        {
+            return Some(plainly(ctx, payload, cause));
+        }
+        None
     }
 
     /// Whether a packet is queued.
@@ -79,31 +106,28 @@ impl<T: Payload> In<T> {
     }
 }
 
-/// Records a packet that was taken, and makes it the packet in hand; `None` where it is void or late.
+/// Whether a packet is neither void nor late; if it is, that is counted.
 #[inline]
-fn accept(
-    header: &Header,
-    taken: Stamp,
-    state: &EdgeState,
-    recorder: &Recorder,
-    ctx: &mut Ctx<'_>,
-) -> Option<Cause> {
+fn is_fit(header: &Header, taken: Stamp, state: &EdgeState, recorder: &Recorder, ctx: &Ctx<'_>) -> bool {
     if ctx.is_cancelled(header.turn) {
         recorder.meter.cancelled(Side::Consumer);
-        return None;
+        return false;
     }
     if let Some(late) = state.queue.late
         && taken.since(header.origin).is_some_and(|age| age > late)
     {
         recorder.dropped(taken);
-        return None;
+        return false;
     }
-    ctx.now = taken;
-    let cause = recorder.taken(header, taken);
+    true
+}
+
+/// Makes a packet the one in hand, unless it came to a latch.
+#[inline]
+fn hold(cause: &Cause, state: &EdgeState, ctx: &mut Ctx<'_>) {
     if state.trigger != Trigger::Latch {
         ctx.took(cause);
     }
-    Some(cause)
 }
 
 /// An input that keeps only the latest value: a packet here is never a cause and makes no step.
@@ -145,8 +169,9 @@ pub(crate) struct Emitter {
 }
 
 impl Emitter {
-    #[inline]
-    pub(crate) fn header(&mut self, cause: Cause, held: Nanos) -> Header {
+    /// The header of the next packet, whose `sent` is not known yet.
+    #[inline(always)]
+    pub(crate) fn header(&mut self, cause: &Cause, held: Nanos) -> Header {
         let seq = self.seq;
         self.seq += 1;
         Header {
@@ -169,21 +194,41 @@ impl<T: Payload> Out<T> {
 
     /// Emits a packet due to the packet in hand: of those taken in this step, the one with the oldest origin. With
     /// none in hand it is due to itself, now.
-    #[inline]
+    #[inline(always)]
     pub fn emit(&mut self, ctx: &mut Ctx<'_>, payload: T) {
-        let cause = ctx.cause().unwrap_or_else(|| Cause::from_origin(ctx.now));
-        self.emit_as(ctx, cause, Nanos::ZERO, payload);
+        match &ctx.cause {
+            Some(cause) => self.put(ctx, cause, Nanos::ZERO, payload),
+            None => self.put(ctx, &Cause::from_origin(ctx.now), Nanos::ZERO, payload),
+        }
     }
 
     /// Emits data that came to exist on this host at `origin`. For sources.
     #[inline]
     pub fn emit_from(&mut self, ctx: &mut Ctx<'_>, origin: Stamp, payload: T) {
-        self.emit_as(ctx, Cause::from_origin(origin), Nanos::ZERO, payload);
+        self.put(ctx, &Cause::from_origin(origin), Nanos::ZERO, payload);
     }
 
     /// Emits a packet due to `cause`, of whose time here `held` was waited on purpose.
     #[inline]
     pub fn emit_as(&mut self, ctx: &mut Ctx<'_>, cause: Cause, held: Nanos, payload: T) {
+        self.put(ctx, &cause, held, payload);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, ctx: &Ctx<'_>, cause: &Cause, held: Nanos, payload: T) {
+        // Seen alone, so that the header is written once and where it belongs.
+        if let Some(Tx::Local(edge)) = &self.last
+            && edge.pushes_plainly()
+            && self.others.is_empty()
+        {
+            edge.push_plainly(self.emitter.header(cause, held), payload);
+        } else {
+            self.put_with_care(ctx, cause, held, payload);
+        }
+    }
+
+    #[inline(never)]
+    fn put_with_care(&mut self, ctx: &Ctx<'_>, cause: &Cause, held: Nanos, payload: T) {
         let header = self.emitter.header(cause, held);
         let Some(last) = &self.last else { return };
         for edge in &self.others {
@@ -199,7 +244,6 @@ impl<T: Payload> Out<T> {
     }
 }
 
-#[inline]
 fn push<T>(edge: &Tx<T>, ctx: &Ctx<'_>, header: Header, payload: T) {
     let overflow = match edge {
         Tx::Local(edge) => edge.push(header, payload, ctx.now),
@@ -209,7 +253,7 @@ fn push<T>(edge: &Tx<T>, ctx: &Ctx<'_>, header: Header, payload: T) {
         }
     };
     if overflow {
-        ctx.core.overflow();
+        ctx.core.overflow(ctx.node);
     }
 }
 
@@ -230,8 +274,8 @@ impl Done {
         let now = ctx.clock().now();
         ctx.core.run.turns.effect(cause.turn, now);
         if let Some(recorder) = &self.recorder {
-            let header = Header { sent: now, ..self.emitter.header(cause, held) };
-            recorder.meter.sent();
+            let header = Header { sent: now, ..self.emitter.header(&cause, held) };
+            recorder.meter.sent(1);
             if ctx.is_cancelled(cause.turn) {
                 recorder.meter.cancelled(Side::Consumer);
             } else {

@@ -26,6 +26,8 @@ pub(crate) struct Recorder {
     hops: Cell<u64>,
     /// Packets that still belong to the warm-up, where that is counted in packets.
     warming: Cell<u64>,
+    /// A packet that was taken and is not recorded yet, and the hop it came by.
+    unsettled: Cell<Option<(Sample, TrailRef)>>,
 }
 
 /// A path, where it ends.
@@ -55,32 +57,60 @@ impl Recorder {
             ends: RefCell::new(ends),
             hops: Cell::new(0),
             warming: Cell::new(warming),
+            unsettled: Cell::new(None),
         }
     }
 
     /// The packet behind `header` was taken at `taken`. Returns what it is a cause of.
     #[inline]
     pub(crate) fn taken(&self, header: &Header, taken: Stamp) -> Cause {
-        let warm_up = self.is_warming_up(taken);
-        self.meter.taken(&Sample {
-            seq: header.seq,
-            turn: header.turn.number().unwrap_or(0),
-            trail: header.trail.index(),
-            warm_up,
-            origin: header.origin,
-            began: header.began,
-            sent: header.sent,
-            taken,
-            held: header.held,
-        });
+        let cause = self.taken_unsettled(header, taken);
+        self.settle();
+        cause
+    }
+
+    /// As [`Recorder::taken`], but the packet waits for [`Recorder::settle`] to be recorded, so that the node has it first.
+    #[inline]
+    pub(crate) fn taken_unsettled(&self, header: &Header, taken: Stamp) -> Cause {
+        self.settle();
         let mut cause = header.cause(taken);
         if let Some(edge) = self.tracked {
             let hop = Hop { began: header.began, sent: header.sent, taken, held: header.held };
             let count = self.hops.replace(self.hops.get() + 1);
             cause.trail = self.run.trails.write(edge, count, header.trail, &hop);
-            self.end_paths(header, cause.trail, warm_up);
         }
+        let sample = Sample {
+            seq: header.seq,
+            turn: header.turn.number().unwrap_or(0),
+            trail: header.trail.index(),
+            warm_up: self.is_warming_up(taken),
+            origin: header.origin,
+            began: header.began,
+            sent: header.sent,
+            taken,
+            held: header.held,
+        };
+        self.unsettled.set(Some((sample, cause.trail)));
         cause
+    }
+
+    /// Records what waits for it.
+    #[inline]
+    pub(crate) fn settle(&self) {
+        if let Some((sample, trail)) = self.unsettled.take() {
+            self.meter.taken(&sample);
+            if self.tracked.is_some() {
+                self.end_paths(&sample, trail);
+            }
+        }
+    }
+
+    /// Whether a packet that is taken now and belongs to no path is told to the meter and that is all.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.tracked.is_none()
+            && self.meter.is_plain()
+            && self.warming.get() == 0
+            && !self.run.is_warming_up(self.run.clock.now())
     }
 
     /// A packet was dropped instead of taken at `now`.
@@ -97,14 +127,14 @@ impl Recorder {
         left > 0 || self.run.is_warming_up(now)
     }
 
-    fn end_paths(&self, header: &Header, trail: TrailRef, warm_up: bool) {
+    fn end_paths(&self, sample: &Sample, trail: TrailRef) {
         for path in self.ends.borrow_mut().iter_mut() {
             match self.run.trails.read(trail, &path.edges, &mut path.hops) {
                 Lineage::Whole => path.meter.completed(&measure::Lineage {
-                    seq: header.seq,
-                    turn: header.turn.number().unwrap_or(0),
-                    warm_up,
-                    origin: header.origin,
+                    seq: sample.seq,
+                    turn: sample.turn,
+                    warm_up: sample.warm_up,
+                    origin: sample.origin,
                     hops: &path.hops,
                 }),
                 Lineage::Broken => path.meter.left(1),

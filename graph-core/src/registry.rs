@@ -10,7 +10,7 @@ use crate::{
     error::BuildError,
     file::{RawWith, params},
     kind::{KindSpec, Kinds},
-    node::{Kind, Node, Sink, Source, Transform},
+    node::{Fault, Kind, Node, Sink, Source, Transform},
     wiring::{Mode, Ports, Wiring},
 };
 
@@ -29,6 +29,7 @@ type Make = fn(AnyParams, &mut Wiring, &mut Build<'_>) -> Result<Box<dyn Stepper
 pub(crate) struct Entry {
     pub(crate) spec: KindSpec,
     pub(crate) parse: fn(&RawWith, &KindSpec) -> Result<AnyParams, Diagnostics>,
+    pub(crate) check: fn(&AnyParams) -> Vec<Fault>,
     pub(crate) assets: fn(&AnyParams) -> Vec<AssetRef>,
     pub(crate) make: Make,
 }
@@ -49,8 +50,10 @@ impl Registry {
             ports,
             params: schemars::schema_for!(N::Params),
             heavy: N::HEAVY,
+            one_to_one: N::ONE_TO_ONE,
         };
-        let entry = Entry { spec, parse: parse::<N>, assets: assets::<N>, make: make::<N> };
+        let entry =
+            Entry { spec, parse: parse::<N>, check: check::<N>, assets: assets::<N>, make: make::<N> };
         self.kinds.insert(N::KIND, entry);
         self
     }
@@ -99,6 +102,10 @@ fn parse<N: Node>(with: &RawWith, spec: &KindSpec) -> Result<AnyParams, Diagnost
     Ok(std::sync::Arc::new(params::<N::Params>(with, spec)?))
 }
 
+fn check<N: Kind>(any: &AnyParams) -> Vec<Fault> {
+    any.downcast_ref::<N::Params>().map(N::check).unwrap_or_default()
+}
+
 fn assets<N: Kind>(any: &AnyParams) -> Vec<AssetRef> {
     any.downcast_ref::<N::Params>().map(N::assets).unwrap_or_default()
 }
@@ -113,7 +120,11 @@ impl Kinds for Registry {
     }
 
     fn check_params(&self, kind: &str, with: &RawWith) -> Diagnostics {
-        self.entry(kind).and_then(|entry| (entry.parse)(with, &entry.spec).err()).unwrap_or_default()
+        let Some(entry) = self.entry(kind) else { return Diagnostics::new() };
+        match (entry.parse)(with, &entry.spec) {
+            Ok(params) => (entry.check)(&params).into_iter().map(|fault| with.fault(&fault)).collect(),
+            Err(diagnostics) => diagnostics,
+        }
     }
 
     fn missing_feature(&self, kind: &str) -> Option<String> {

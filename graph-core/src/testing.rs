@@ -48,7 +48,7 @@ use crate::{
     error::BuildError,
     file::{Capacity, Files, OnError, QueueSpec, WarmUp, load},
     kind::{PortRole, PortSpec, Trigger},
-    lane::{Deck, Lane, LaneCore, Progress, Slot},
+    lane::{Deck, Lane, LaneCore, Place, Progress, Slot},
     measure::{EdgeMeter, EdgeSpec, PathMeter},
     node::{Node, Sink, Source, Transform},
     packet::{Cause, Header, Packet},
@@ -135,14 +135,15 @@ impl Alone {
         let (run, events) =
             RunCore::new(Clock::new_virtual(), Trails::new(0), vec![bell.clone()], WarmUp::None);
         let run = Arc::new(run);
-        let deck = Rc::new(Deck::new(1));
+        let deck = Rc::new(Deck::new(1, ports.len()));
         let (node, outside) = (0, 1);
         let waker = || Waker::new(bell.clone(), node);
         let queue = QueueSpec { capacity: Capacity::Packets(QUEUED), ..QueueSpec::default() };
         let state = |trigger| {
             Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), trigger, false))
         };
-        let ends = |producer, consumer| Ends { deck: deck.clone(), producer, consumer };
+        let ends = |number, producer, consumer| Ends { deck: deck.clone(), number, producer, consumer };
+        let inputs = ports.iter().filter(|port| matches!(port.role, PortRole::Input { .. })).count();
         let recorder = |meter| Recorder::new(meter, run.clone(), None, Vec::new());
         let done = meter();
         let mut wiring = Wiring { done: Some(recorder(done.clone())), ..Wiring::default() };
@@ -152,7 +153,7 @@ impl Alone {
                 PortRole::Input { trigger, .. } => {
                     let state = state(trigger);
                     let recorder = recorder(state.meter.clone());
-                    let edge = (port.link.local)(state.clone(), ends(outside, node), recorder);
+                    let edge = (port.link.local)(state.clone(), ends(feeds.len(), outside, node), recorder);
                     wiring.rx.push((port.name, RxEnd::Local(edge.clone())));
                     feeds.insert(port.name, (edge, state));
                 }
@@ -160,7 +161,7 @@ impl Alone {
                     // Nobody steps for what comes out.
                     let state = state(Trigger::Latch);
                     let recorder = recorder(state.meter.clone());
-                    let edge = (port.link.local)(state, ends(node, outside), recorder);
+                    let edge = (port.link.local)(state, ends(inputs + outs.len(), node, outside), recorder);
                     wiring.tx.push((port.name, TxEnd::Local(edge.clone())));
                     outs.insert(port.name, edge);
                 }
@@ -171,9 +172,9 @@ impl Alone {
         let mut sleep = crate::wait::Sleep::default();
         let mut build = crate::Build { core: &core, node: 0, assets: &*assets, sleep: &mut sleep };
         let stepper = make(&mut wiring, &mut build)?;
-        let slot = Slot::new(stepper, wiring.inputs, wiring.outputs, wiring.wires, OnError::Fail);
+        let slot = Slot::new(deck.place(node).clone(), wiring.inputs, wiring.outputs, wiring.wires, OnError::Fail);
         let mut alone = Alone {
-            lane: Lane::new(core, vec![slot], assets, sleep),
+            lane: Lane::new(core, vec![(stepper, slot)], assets, sleep),
             run,
             deck,
             feeds,
@@ -225,7 +226,7 @@ impl Alone {
     pub fn end(&mut self, port: &str) {
         let (_, state) = self.feeds.get(port).unwrap_or_else(|| panic!("the node has no input {port}"));
         state.close();
-        self.deck.place(0).ending.set(true);
+        self.deck.place(0).set(Place::ENDING, true);
         self.settle();
     }
 

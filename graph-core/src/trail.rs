@@ -16,27 +16,34 @@ use crate::{
 };
 
 /// Names the hop that a packet's cause came by; a plain value in the packet's header.
+///
+/// One word, so that it is copied by one instruction: the index below, the generation above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TrailRef {
-    index: u32,
-    generation: u32,
-}
+pub struct TrailRef(u64);
 
 impl TrailRef {
     /// No hop was written down.
-    pub const NONE: TrailRef = TrailRef { index: u32::MAX, generation: 0 };
+    pub const NONE: TrailRef = TrailRef(u32::MAX as u64);
+
+    fn new(index: u32, generation: u32) -> TrailRef {
+        TrailRef(u64::from(generation) << 32 | u64::from(index))
+    }
 
     /// Tells this trail from others of the time.
     pub(crate) fn index(self) -> u32 {
-        self.index
+        self.0 as u32
+    }
+
+    fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
     }
 
     pub(crate) fn from_bits(bits: u64) -> TrailRef {
-        TrailRef { index: bits as u32, generation: (bits >> 32) as u32 }
+        TrailRef(bits)
     }
 
     pub(crate) fn to_bits(self) -> u64 {
-        u64::from(self.generation) << 32 | u64::from(self.index)
+        self.0
     }
 }
 
@@ -103,7 +110,7 @@ impl Trails {
         cell.held.store(hop.held.0, Ordering::Relaxed);
         cell.taken.store(hop.taken.0, Ordering::Relaxed);
         cell.generation.store(generation, Ordering::Release);
-        TrailRef { index: index as u32, generation }
+        TrailRef::new(index as u32, generation)
     }
 
     /// Reads the hops over `edges` that end with `last` into `hops`, oldest first.
@@ -111,7 +118,7 @@ impl Trails {
         hops.clear();
         let mut at = last;
         for &edge in edges.iter().rev() {
-            if at == TrailRef::NONE || at.index as usize / self.ring_length != edge {
+            if at == TrailRef::NONE || at.index() as usize / self.ring_length != edge {
                 return Lineage::Elsewhere;
             }
             let Some((before, hop)) = self.cell(at) else { return Lineage::Broken };
@@ -126,8 +133,8 @@ impl Trails {
     }
 
     fn cell(&self, at: TrailRef) -> Option<(TrailRef, Hop)> {
-        let cell = self.cells.get(at.index as usize)?;
-        let is_same = |order| cell.generation.load(order) == at.generation;
+        let cell = self.cells.get(at.index() as usize)?;
+        let is_same = |order| cell.generation.load(order) == at.generation();
         if !is_same(Ordering::Acquire) {
             return None;
         }

@@ -11,28 +11,44 @@ use crate::{
 };
 
 /// One interaction: one utterance, one query.
+///
+/// One word, so that it is copied by one instruction: the slot below, the generation above.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Turn {
-    slot: u32,
-    generation: u32,
-}
+pub struct Turn(u64);
 
 impl Turn {
     /// No turn: such packets are never cancelled.
-    pub const NONE: Turn = Turn { slot: 0, generation: 0 };
+    pub const NONE: Turn = Turn(0);
+
+    fn new(slot: u32, generation: u32) -> Turn {
+        Turn(u64::from(generation) << 32 | u64::from(slot))
+    }
+
+    fn slot(self) -> u32 {
+        self.0 as u32
+    }
+
+    fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 
     /// The turns of a run count from 1; `None` outside a turn.
     pub fn number(self) -> Option<u64> {
-        let round = u64::from(self.generation).checked_sub(1)?;
-        Some(round * SLOTS as u64 + u64::from(self.slot) + 1)
+        let round = u64::from(self.generation()).checked_sub(1)?;
+        Some(round * SLOTS as u64 + u64::from(self.slot()) + 1)
+    }
+
+    #[inline]
+    pub(crate) fn is_some(self) -> bool {
+        self != Turn::NONE
     }
 
     pub(crate) fn from_bits(bits: u64) -> Turn {
-        Turn { slot: bits as u32, generation: (bits >> 32) as u32 }
+        Turn(bits)
     }
 
     pub(crate) fn to_bits(self) -> u64 {
-        u64::from(self.generation) << 32 | u64::from(self.slot)
+        self.0
     }
 }
 
@@ -71,7 +87,7 @@ impl Turns {
     /// Begins an interaction.
     pub fn open(&self) -> Turn {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
-        Turn { slot: (number % SLOTS as u64) as u32, generation: (number / SLOTS as u64) as u32 + 1 }
+        Turn::new((number % SLOTS as u64) as u32, (number / SLOTS as u64) as u32 + 1)
     }
 
     /// Turns begun so far.
@@ -87,8 +103,8 @@ impl Turns {
     /// Whether packets of `turn` are void.
     #[inline]
     pub fn is_cancelled(&self, turn: Turn) -> bool {
-        turn.generation != 0
-            && self.slots[turn.slot as usize].cancelled.load(Ordering::Relaxed) >= turn.generation
+        turn.is_some()
+            && self.slots[turn.slot() as usize].cancelled.load(Ordering::Relaxed) >= turn.generation()
     }
 
     /// Makes `turn` void from now on. Returns whether it was not void before.
@@ -96,8 +112,8 @@ impl Turns {
         if turn == Turn::NONE {
             return false;
         }
-        let slot = &self.slots[turn.slot as usize];
-        let news = slot.cancelled.fetch_max(turn.generation, Ordering::AcqRel) < turn.generation;
+        let slot = &self.slots[turn.slot() as usize];
+        let news = slot.cancelled.fetch_max(turn.generation(), Ordering::AcqRel) < turn.generation();
         if news {
             slot.cancelled_at.store(now.0, Ordering::Release);
             slot.last_effect.store(0, Ordering::Release);
@@ -110,8 +126,8 @@ impl Turns {
         if turn == Turn::NONE {
             return;
         }
-        let slot = &self.slots[turn.slot as usize];
-        if slot.answered.fetch_max(turn.generation, Ordering::Relaxed) < turn.generation {
+        let slot = &self.slots[turn.slot() as usize];
+        if slot.answered.fetch_max(turn.generation(), Ordering::Relaxed) < turn.generation() {
             self.answered.fetch_add(1, Ordering::Relaxed);
         }
         if self.is_cancelled(turn) {
@@ -127,7 +143,7 @@ impl Turns {
             .enumerate()
             .filter_map(|(slot, state)| {
                 let generation = state.cancelled.load(Ordering::Acquire);
-                let number = Turn { slot: slot as u32, generation }.number()?;
+                let number = Turn::new(slot as u32, generation).number()?;
                 let at = state.cancelled_at.load(Ordering::Acquire);
                 let last_effect = Nanos(state.last_effect.load(Ordering::Acquire).saturating_sub(at));
                 Some(Cancelled { turn: number, last_effect })
@@ -158,7 +174,7 @@ mod tests {
         let first = turns.open();
         turns.cancel(first, Stamp(5));
         let later = (0..SLOTS).map(|_| turns.open()).last().expect("slots");
-        assert_eq!((later.slot, later.generation), (first.slot, first.generation + 1));
+        assert_eq!((later.slot(), later.generation()), (first.slot(), first.generation() + 1));
         assert!(!turns.is_cancelled(later));
         assert_eq!((first.number(), later.number()), (Some(1), Some(SLOTS as u64 + 1)));
     }

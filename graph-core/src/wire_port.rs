@@ -43,8 +43,8 @@ impl WireOut {
     /// the other end will know it by `key`. Keys count up in their low bits.
     pub fn emit(&mut self, ctx: &mut Ctx<'_>, cause: Cause, held: Nanos, key: u64) {
         if let Some(edge) = &self.edge {
-            let header = Header { sent: ctx.clock().now(), ..self.emitter.header(cause, held) };
-            edge.meter.sent();
+            let header = Header { sent: ctx.clock().now(), ..self.emitter.header(&cause, held) };
+            edge.meter.sent(1);
             if edge.table.leave(key, &header) {
                 edge.meter.lost(Side::Producer, 1);
             }
@@ -93,7 +93,7 @@ impl WireIn {
         } else {
             wire.recorder.taken(&header, taken)
         };
-        ctx.took(cause);
+        ctx.took(&cause);
         Some(cause)
     }
 

@@ -41,9 +41,15 @@ pub(crate) struct Wiring {
 pub(crate) trait InputView {
     /// What it holds. Producers of another lane that wait for room learn of it.
     fn look(&self) -> Queued;
+    /// Whether it holds a packet, for who looks often.
+    fn has_packet(&self) -> bool;
     /// Whether only [`InputView::look`] tells, and not the lane's [`Place`](crate::lane::Place) of the node.
     fn must_be_asked(&self) -> bool;
     fn state(&self) -> &EdgeState;
+    /// Tells the meter what it does not know yet.
+    fn publish(&self);
+    /// Its number among the edges inside the lane, if it is one.
+    fn number(&self) -> Option<usize>;
     /// Takes no more. What is queued is left.
     fn leave(&self);
 }
@@ -184,7 +190,10 @@ impl Ports<'_> {
     ) -> Out<T> {
         let mut edges = Vec::new();
         match &mut self.mode {
-            Mode::Describe(ports) => ports.push(PortSpec::new::<T>(name, about, PortRole::Output { arity })),
+            Mode::Describe(ports) => {
+                let role = PortRole::Output { arity };
+                ports.push(PortSpec { burst, ..PortSpec::new::<T>(name, about, role) });
+            }
             Mode::Bind(wiring) => {
                 while let Some(at) = wiring.tx.iter().position(|(port, _)| *port == name) {
                     let edge = Tx::<T>::bind(wiring.tx.remove(at).1, burst);

@@ -103,6 +103,9 @@ pub struct CheckArgs {
     /// Fail on warnings too
     #[arg(long)]
     pub strict: bool,
+    /// Show what the graph runs as: threads, their order of service, queues and memory
+    #[arg(long)]
+    pub plan: bool,
     /// The form of the result
     #[command(flatten)]
     pub report: ReportArgs,

@@ -1,5 +1,6 @@
 //! The `graphrun` command as a library.
 
+pub mod analysis;
 pub mod assets;
 pub mod cli;
 pub mod commands;

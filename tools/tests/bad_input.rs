@@ -385,3 +385,52 @@ fn a_kind_of_a_feature_that_is_not_built_names_the_feature() {
         .run(&["check", "g.ron"])
         .refused(5, &["speech/vad", "not in this build", "the cargo feature `speech`"]);
 }
+
+#[test]
+fn a_check_finds_what_only_the_node_itself_knows_without_running() {
+    let graph = r#"(
+    nodes: {
+        "in": (kind: "audio/wav-source", with: (files: ["here.wav", "gone.wav"])),
+        "more": (kind: "audio/wav-source", with: (files: ["asset:speech-card/001.wav"])),
+        "out": (kind: "net/rtp-audio-out", with: (to: "glasses", payload_type: 200)),
+    },
+    edges: [(from: "in", to: "out.audio"), (from: "more", to: "out.tone")],
+)"#;
+    let desk = Desk::new().with("g.ron", graph);
+    desk.run(&["check", "g.ron"]).refused(
+        5,
+        &[
+            "g.ron:5:55: error",
+            "the parameter `to`: \"glasses\" is no address",
+            "g.ron:5:80: error",
+            "from 0 to 127",
+        ],
+    );
+    let graph = graph.replace("glasses", "127.0.0.1:9").replace("200", "96");
+    let desk = desk.with("g.ron", graph).with("here.wav", "");
+    desk.run(&["check", "g.ron"]).refused(
+        5,
+        &[
+            "g.ron:3:69: error",
+            "there is no file gone.wav",
+            "g.ron:4:59: error",
+            "did you mean `speech-cards`?",
+        ],
+    );
+}
+
+#[test]
+fn a_limit_that_this_machine_cannot_keep_is_refused_by_a_strict_check_only() {
+    let graph = player("in.wav", "out.wav").replace("1 min", "2 ns");
+    let desk = Desk::new().with("in.wav", "").with("g.ron", graph);
+    desk.run(&["check", "g.ron", "--strict"]).refused(5, &["GR0406", "one reading of the clock to the next"]);
+    let seen = desk.run(&["check", "g.ron", "--plan", "--format", "json"]);
+    assert_eq!(seen.status, Some(0), "{}", seen.stderr);
+    let json: serde_json::Value = serde_json::from_str(&seen.stdout).unwrap();
+    assert_eq!(json["diagnostics"][0]["code"], "GR0406");
+    assert_eq!(json["plan"]["lanes"][0]["nodes"], serde_json::json!(["sink", "source"]));
+    assert_eq!(json["plan"]["edges"][0]["ring"], "local");
+    assert_eq!(json["plan"]["bytes"], json["plan"]["edges"][0]["bytes"]);
+    assert!(json["floors"]["futex_ns"].as_u64() > json["floors"]["local_ns"].as_u64());
+    assert_eq!(json["queues"][0]["open"], serde_json::json!(["sink.done"]));
+}

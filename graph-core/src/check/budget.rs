@@ -1,8 +1,7 @@
 //! Whether the limits of edges fit those of the paths they make up.
 //!
 //! Maxima add along a path, and so do means; quantiles do not, since the worst hundredth of one edge need not meet that of
-//! another. What quantile a sum of quantiles guarantees, and what a queue adds to the service time behind it, belong here
-//! too.
+//! another.
 
 use super::{
     net::Net,
@@ -86,8 +85,7 @@ fn sum(
     limit: Nanos,
     packets: u32,
 ) -> Allocation {
-    let bounds =
-        |edge: usize| Bounds { budget: &net.edges[edge].0.budget, stat, many: gives_many(net, edge) };
+    let bounds = |edge: usize| Bounds::of(net, edge, stat);
     let (mut parts, mut open) = (Vec::new(), Vec::new());
     for &edge in &path.edges {
         let bounds = bounds(edge);
@@ -106,27 +104,36 @@ fn sum(
 }
 
 /// What the limits of one edge say of how long it may take.
-struct Bounds<'a> {
+pub(super) struct Bounds<'a> {
     budget: &'a Budget,
     stat: Stat,
     many: bool,
 }
 
-impl Bounds<'_> {
-    /// The tightest limit on a measure; one on the maximum bounds the mean too.
-    fn limit(&self, wanted: Measure) -> Option<Nanos> {
+impl<'a> Bounds<'a> {
+    /// The bounds of a maximum or of a mean.
+    pub(super) fn of(net: &'a Net<'_>, edge: usize, stat: Stat) -> Bounds<'a> {
+        Bounds { budget: &net.edges[edge].0.budget, stat, many: gives_many(net, edge) }
+    }
+
+    /// The limits on times, with their measure filled in.
+    pub(super) fn limits(&self) -> impl Iterator<Item = (Measure, Stat, Nanos)> {
         let default = if self.many { Measure::First } else { Measure::Latency };
-        let limits = self.budget.limits.iter().filter_map(|limit| match limit.bound {
-            Bound::AtMost { measure, stat, limit } if measure.unwrap_or(default) == wanted => {
-                (stat == self.stat || stat == Stat::Max).then_some(limit)
-            }
+        self.budget.limits.iter().filter_map(move |limit| match limit.bound {
+            Bound::AtMost { measure, stat, limit } => Some((measure.unwrap_or(default), stat, limit)),
             _ => None,
-        });
-        limits.min()
+        })
+    }
+
+    /// The tightest limit on a measure; one on the maximum bounds the mean too.
+    pub(super) fn limit(&self, wanted: Measure) -> Option<Nanos> {
+        let counts = |stat: Stat| stat == self.stat || stat == Stat::Max;
+        let limits = self.limits().filter(|(measure, stat, _)| *measure == wanted && counts(*stat));
+        limits.map(|(_, _, limit)| limit).min()
     }
 
     /// Latency of a packet, on a `many` port of the first one.
-    fn latency(&self) -> Option<Nanos> {
+    pub(super) fn latency(&self) -> Option<Nanos> {
         let first =
             if self.many { tightest([self.limit(Measure::First), self.limit(Measure::Last)]) } else { None };
         let cost =
@@ -135,9 +142,21 @@ impl Bounds<'_> {
     }
 
     /// Latency less held.
-    fn cost(&self) -> Option<Nanos> {
+    pub(super) fn cost(&self) -> Option<Nanos> {
         let parts = both(self.limit(Measure::Work), self.limit(Measure::Wait));
         tightest([self.limit(Measure::Cost), parts, self.latency()])
+    }
+
+    /// What the producer spends on one packet that it takes, up to the last that it makes of it.
+    pub(super) fn service(&self) -> Option<Nanos> {
+        let latency = if self.many { None } else { self.latency() };
+        tightest([
+            self.limit(Measure::Work),
+            self.limit(Measure::Cost),
+            self.limit(Measure::Latency),
+            self.limit(Measure::Last),
+            latency,
+        ])
     }
 
     /// From the first packet of a cause to the last of `packets`.
@@ -211,32 +230,34 @@ fn judge(
     }
 }
 
+/// A chain of stages whose limits are these, and a path over all of it.
+#[cfg(test)]
+pub(super) fn chain(limits: &[&str], path: &str) -> String {
+    let last = limits.len() - 1;
+    let nodes: String = (0..last).map(|at| format!("\"s{at}\": (kind: \"audio/gain\"),\n")).collect();
+    let edges: String = limits
+        .iter()
+        .enumerate()
+        .map(|(at, limit)| {
+            let from = if at == 0 { "in".to_owned() } else { format!("s{}", at - 1) };
+            let to = if at == last { "out".to_owned() } else { format!("s{at}") };
+            format!("(from: \"{from}\", to: \"{to}\", budget: ({limit})),\n")
+        })
+        .collect();
+    format!(
+        "(nodes: {{ \"in\": (kind: \"audio/wav-source\"),\n{nodes}\"out\": (kind: \"audio/wav-sink\") }},\n\
+         edges: [{edges}],\npaths: [(name: \"whole\", from: \"in\", to: \"out\", {path})])"
+    )
+}
+
 #[cfg(test)]
 mod tests {
+    use super::chain;
     use crate::{
         check::{Plan, fixture},
         diagnostic::Severity,
         time::Nanos,
     };
-
-    /// A chain of stages whose limits are these, and a path over all of it.
-    fn chain(limits: &[&str], path: &str) -> String {
-        let last = limits.len() - 1;
-        let nodes: String = (0..last).map(|at| format!("\"s{at}\": (kind: \"audio/gain\"),\n")).collect();
-        let edges: String = limits
-            .iter()
-            .enumerate()
-            .map(|(at, limit)| {
-                let from = if at == 0 { "in".to_owned() } else { format!("s{}", at - 1) };
-                let to = if at == last { "out".to_owned() } else { format!("s{at}") };
-                format!("(from: \"{from}\", to: \"{to}\", budget: ({limit})),\n")
-            })
-            .collect();
-        format!(
-            "(nodes: {{ \"in\": (kind: \"audio/wav-source\"),\n{nodes}\"out\": (kind: \"audio/wav-sink\") }},\n\
-             edges: [{edges}],\npaths: [(name: \"whole\", from: \"in\", to: \"out\", {path})])"
-        )
-    }
 
     /// A question, its tokens and where they go, with the limits of the published LLM pipeline.
     fn llm(packets: u32) -> String {

@@ -9,10 +9,11 @@ use std::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Plan, check as check_graph};
+use super::{Plan, check as check_graph, floors};
 use crate::{
     diagnostic::Diagnostics,
     file::{Files, GraphSpec, RawWith, load, params},
+    floors::Floors,
     kind::{Arity, KindSpec, Kinds, PortRole, PortSpec, Trigger},
     payload::Payload,
     time::Nanos,
@@ -76,6 +77,25 @@ pub(crate) struct CutParams {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FileParams {
+    /// Where to write.
+    #[serde(default, rename = "file")]
+    _file: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ResampleParams {
+    /// The rate that is expected.
+    #[serde(default, rename = "from")]
+    _from: Option<u32>,
+    /// The rate to convert to.
+    #[serde(default, rename = "to")]
+    _to: Option<u32>,
+}
+
+#[derive(Deserialize, JsonSchema)]
 struct NoParams {}
 
 /// The kinds of the examples.
@@ -89,11 +109,19 @@ impl TestKinds {
             ports,
             params: schemars::schema_for!(NoParams),
             heavy: false,
+            one_to_one: matches!(kind, "audio/gain" | "audio/wav-sink" | "text/sink"),
         };
         let heavy = |kind, ports| KindSpec { heavy: true, ..light(kind, ports) };
         TestKinds(vec![
             light("audio/wav-source", vec![output::<Audio>("out", Arity::One)]),
-            light("audio/wav-sink", vec![input::<Audio>("in"), done()]),
+            KindSpec {
+                params: schemars::schema_for!(FileParams),
+                ..light("audio/wav-sink", vec![input::<Audio>("in"), done()])
+            },
+            KindSpec {
+                params: schemars::schema_for!(ResampleParams),
+                ..light("audio/resample", vec![input::<Audio>("in"), output::<Audio>("out", Arity::One)])
+            },
             light("speech/denoise", vec![input::<Audio>("in"), output::<Audio>("out", Arity::One)]),
             KindSpec {
                 params: schemars::schema_for!(GainParams),
@@ -142,6 +170,8 @@ impl Kinds for TestKinds {
         let spec = self.get(kind).unwrap();
         let typed = match kind {
             "audio/gain" => params::<GainParams>(with, spec).map(drop),
+            "audio/wav-sink" => params::<FileParams>(with, spec).map(drop),
+            "audio/resample" => params::<ResampleParams>(with, spec).map(drop),
             "audio/cut" => params::<CutParams>(with, spec).map(drop),
             _ => params::<NoParams>(with, spec).map(drop),
         };
@@ -193,12 +223,22 @@ pub(crate) fn load_files<const N: usize>(
     load(&Memory::new(files), Path::new("graph.ron"), &overlays, &TestKinds::new())
 }
 
+/// A machine for tests.
+const FLOORS: Floors = Floors {
+    local: Nanos(25),
+    spin: Nanos(150),
+    futex: Nanos(2_000),
+    epoll: Nanos(2_500),
+    timer: Nanos(60_000),
+};
+
 /// Loads and checks one file.
 pub(crate) fn check(text: &str) -> (Option<Plan>, Diagnostics) {
     let (graph, mut diagnostics) = load_files([("graph.ron", text)], &[]);
     let plan = graph.and_then(|graph| {
         let (plan, found) = check_graph(&graph, &TestKinds::new());
         diagnostics.extend(found);
+        diagnostics.extend(plan.as_ref().map(|plan| floors(&graph, plan, &FLOORS)).unwrap_or_default());
         plan
     });
     diagnostics.sort();

@@ -3,10 +3,14 @@
 mod budget;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod floor;
 mod lanes;
+mod layout;
 mod net;
 mod paths;
 mod plan;
+mod quantile;
+mod queue;
 mod wiring;
 
 use std::{
@@ -14,14 +18,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use plan::{Allocation, Plan, PlanEdge, PlanEnd, PlanLane, PlanNode, PlanPath};
+pub use floor::floors;
+pub use layout::{EdgeLayout, LaneLayout, Layout};
+pub use plan::{Allocation, Plan, PlanEdge, PlanEnd, PlanLane, PlanNode, PlanPath, QuantileSum, QueueBound};
 
 use self::net::Net;
 use crate::{
+    asset::AssetRef,
     codes,
     diagnostic::{Diagnostic, Diagnostics, Span, all_of, near_miss},
     file::{Disk, GraphSpec, load},
     kind::{Kinds, PortRole},
+    registry::Registry,
 };
 
 /// A graph file as it was read and checked.
@@ -71,10 +79,31 @@ pub fn check(graph: &GraphSpec, kinds: &dyn Kinds) -> (Option<Plan>, Diagnostics
         let paths = paths::routes(&net, &order, &mut diagnostics);
         let allocations = budget::allocate(&net, &paths, &mut diagnostics);
         let sound = net.complete && !diagnostics.refuse(false);
-        sound.then(|| plan(&net, order, paths.into_iter().map(|(_, path)| path).collect(), allocations))
+        sound.then(|| {
+            let quantiles = quantile::sums(&net, &paths);
+            let lanes = lanes::assign(&net, &order);
+            let queues = queue::bounds(&net, &lanes.of, &mut diagnostics);
+            let paths = paths.into_iter().map(|(_, path)| path).collect();
+            Plan { paths, allocations, quantiles, queues, ..plan(&net, order, lanes) }
+        })
     });
     diagnostics.sort();
     (plan, diagnostics)
+}
+
+/// Looks at the files that nodes need: `wrong` says what is the matter with one, if anything is.
+pub fn files(plan: &Plan, registry: &Registry, wrong: &dyn Fn(&AssetRef) -> Option<String>) -> Diagnostics {
+    let mut diagnostics: Diagnostics = plan
+        .nodes
+        .iter()
+        .flat_map(|node| {
+            // Parameters without a type have been reported, and then there is no plan.
+            let needed = registry.assets(&node.kind, &node.with).unwrap_or_default();
+            needed.into_iter().filter_map(|file| Some(node.with.file_fault(file.as_str(), wrong(&file)?)))
+        })
+        .collect();
+    diagnostics.sort();
+    diagnostics
 }
 
 /// An overhead compares two paths of the graph.
@@ -102,8 +131,9 @@ fn overheads(graph: &GraphSpec, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn plan(net: &Net<'_>, order: Vec<usize>, paths: Vec<PlanPath>, allocations: Vec<Allocation>) -> Plan {
-    let lanes::Lanes { lanes, of } = lanes::assign(net, &order);
+/// Nodes, edges and lanes of a plan.
+fn plan(net: &Net<'_>, order: Vec<usize>, lanes: lanes::Lanes) -> Plan {
+    let lanes::Lanes { lanes, of } = lanes;
     let to_sink = to_sink(net);
     let mut nodes: Vec<PlanNode> = net
         .graph
@@ -137,8 +167,10 @@ fn plan(net: &Net<'_>, order: Vec<usize>, paths: Vec<PlanPath>, allocations: Vec
         nodes,
         edges,
         lanes,
-        paths,
-        allocations,
+        paths: Vec::new(),
+        allocations: Vec::new(),
+        quantiles: Vec::new(),
+        queues: Vec::new(),
         order,
     }
 }

@@ -150,6 +150,8 @@ impl<'a> Search<'a> {
     fn route(self, diagnostics: &mut Diagnostics) -> Option<PlanPath> {
         let mut found = self.find();
         let diagnostic = match found.len() {
+            // What the files state wrongly elsewhere may be all that it lacks, and has been reported.
+            0 if !self.net.complete => return None,
             0 => self.no_route(),
             1 => {
                 let edges = found.remove(0);

@@ -27,6 +27,10 @@ pub struct Plan {
     pub paths: Vec<PlanPath>,
     /// How far each limit of a path on a maximum or a mean is used up by the limits of its edges.
     pub allocations: Vec<Allocation>,
+    /// What the quantiles that edges are to keep guarantee of the paths on which a quantile is limited.
+    pub quantiles: Vec<QuantileSum>,
+    /// How long a packet may wait in each queue, wires and latches excepted.
+    pub queues: Vec<QueueBound>,
     /// Indices of the nodes, every producer before its consumers, feedback edges excepted.
     pub order: Vec<usize>,
 }
@@ -105,6 +109,15 @@ pub struct PlanLane {
     pub nodes: Vec<usize>,
 }
 
+impl Plan {
+    /// The nodes of a lane as it serves them: nearest to a sink first; of equals the one further down the graph.
+    pub fn served(&self, lane: &PlanLane) -> Vec<usize> {
+        let mut order: Vec<usize> = lane.nodes.iter().rev().copied().collect();
+        order.sort_by_key(|&node| self.nodes[node].to_sink);
+        order
+    }
+}
+
 /// One path of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanPath {
@@ -171,6 +184,77 @@ impl fmt::Display for Allocation {
             (0, 0) => f.write_str("nothing left"),
             (0, _) => write!(f, "{} of slack", text(slack)),
             _ => write!(f, "{} over", text(excess)),
+        }
+    }
+}
+
+/// What the limits of a path's edges on quantiles come to, and which quantile of the path that guarantees.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantileSum {
+    /// Index of the path.
+    pub path: usize,
+    /// `Latency` or `Cost`.
+    pub measure: Measure,
+    /// What the limits come to.
+    pub sum: Nanos,
+    /// The limit of each edge that counts: on the highest quantile that it limits, else on its maximum.
+    pub parts: Vec<(usize, Stat, Nanos)>,
+    /// The share of the path's packets, in thousandths, that keeps the sum when each edge keeps its limit; or why none is
+    /// known to.
+    pub guaranteed: Result<u64, String>,
+}
+
+/// `40 ms, kept by p92`.
+impl fmt::Display for QuantileSum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.guaranteed {
+            Ok(1000) => write!(f, "{}, kept by all packets", self.sum),
+            Ok(permille) if permille % 10 == 0 => write!(f, "{}, kept by p{}", self.sum, permille / 10),
+            Ok(permille) => write!(f, "{}, kept by p{}.{}", self.sum, permille / 10, permille % 10),
+            Err(reason) => write!(f, "{}, no quantile guaranteed: {reason}", self.sum),
+        }
+    }
+}
+
+/// How long a packet may wait in the queue of an edge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueBound {
+    /// Index of the edge.
+    pub edge: usize,
+    /// How many packets the queue holds; one that is bound in time, at most.
+    pub packets: usize,
+    /// What the consumer may spend on one packet, by the limits of the edges that leave it, with the nodes of its lane that
+    /// step next.
+    pub service: Option<Nanos>,
+    /// Indices of the edges whose missing limit leaves the service open.
+    pub open: Vec<usize>,
+    /// The longest wait in a full queue; `None` where it is open.
+    pub worst: Option<Nanos>,
+    /// The edge's own tightest limit on a maximum of which the wait is all or a part.
+    pub limit: Option<(Measure, Nanos)>,
+}
+
+impl QueueBound {
+    /// Whether a full queue alone breaks the edge's own limit; `None` where one of the two is not known.
+    pub fn is_over(&self) -> Option<bool> {
+        Some(self.worst? > self.limit?.1)
+    }
+}
+
+/// `8 x 3 ms = 24 ms at worst, within its latency of 100 ms`.
+impl fmt::Display for QueueBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.service, self.worst) {
+            (Some(service), Some(worst)) => write!(f, "{} x {service} = {worst} at worst", self.packets)?,
+            (None, Some(worst)) => write!(f, "{worst} at worst, later ones are dropped")?,
+            (_, None) => return write!(f, "{} x an open service", self.packets),
+        }
+        match (self.limit, self.is_over()) {
+            (Some((measure, limit)), Some(over)) => {
+                let how = if over { "over" } else { "within" };
+                write!(f, ", {how} its {} of {limit}", measure.name())
+            }
+            _ => Ok(()),
         }
     }
 }

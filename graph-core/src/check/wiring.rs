@@ -345,7 +345,9 @@ mod tests {
             assert_ne!(text, good);
             let codes = fixture::codes(&text);
             assert_eq!(codes.first(), Some(&code), "{text}");
-            assert!(codes.len() <= 3, "{}", fixture::check(&text).1);
+            // A node whose name cannot be used is not known by it either.
+            let most = if code == "GR0111" { 3 } else { 1 };
+            assert!(codes.len() <= most, "{}", fixture::check(&text).1);
         }
     }
 

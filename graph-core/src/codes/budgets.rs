@@ -37,20 +37,20 @@ pub static SEVERAL_ROUTES: Code = Code {
     title: "a path has more than one route",
     severity: Error,
     strict: false,
-    about: "Where routes differ, a path names a node or a port that only the one which is meant passes: via: [\"gain\"]. \
+    about: "Where routes differ, a path names a node or a port that only the one which is meant passes: via: [\"rate\"]. \
             To measure both, state two paths.",
     wrong: r#"
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "mix":  (kind: "audio/mix"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
         (from: "in", to: "mix.a"),
-        (from: "in", to: "gain"),
-        (from: "gain", to: "mix.b"),
+        (from: "in", to: "rate"),
+        (from: "rate", to: "mix.b"),
         (from: "mix", to: "out"),
     ],
     paths: [(name: "whole", from: "in", to: "out.done")],
@@ -59,17 +59,17 @@ pub static SEVERAL_ROUTES: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "mix":  (kind: "audio/mix"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
         (from: "in", to: "mix.a"),
-        (from: "in", to: "gain"),
-        (from: "gain", to: "mix.b"),
+        (from: "in", to: "rate"),
+        (from: "rate", to: "mix.b"),
         (from: "mix", to: "out"),
     ],
-    paths: [(name: "whole", from: "in", to: "out.done", via: ["gain"])],
+    paths: [(name: "whole", from: "in", to: "out.done", via: ["rate"])],
 )"#,
 };
 
@@ -112,36 +112,36 @@ pub static UNKNOWN_PATH: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "left":  (kind: "audio/wav-sink"),
         "right": (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain"),
-        (from: "gain", to: "left"),
+        (from: "in", to: "rate"),
+        (from: "rate", to: "left"),
         (from: "in", to: "right"),
     ],
-    paths: [(name: "by gain", from: "in", to: "left.done")],
-    overheads: [(name: "gain", path: "by gain", direct: "direct", budget: (p50: "300 us"))],
+    paths: [(name: "by rate", from: "in", to: "left.done")],
+    overheads: [(name: "rate", path: "by rate", direct: "direct", budget: (p50: "300 us"))],
 )"#,
     right: r#"
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "left":  (kind: "audio/wav-sink"),
         "right": (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain"),
-        (from: "gain", to: "left"),
+        (from: "in", to: "rate"),
+        (from: "rate", to: "left"),
         (from: "in", to: "right"),
     ],
     paths: [
-        (name: "by gain", from: "in", to: "left.done"),
+        (name: "by rate", from: "in", to: "left.done"),
         (name: "direct", from: "in", to: "right.done"),
     ],
-    overheads: [(name: "gain", path: "by gain", direct: "direct", budget: (p50: "300 us"))],
+    overheads: [(name: "rate", path: "by rate", direct: "direct", budget: (p50: "300 us"))],
 )"#,
 };
 
@@ -158,12 +158,12 @@ pub static OVER_ALLOCATED: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain", budget: (max: "3 ms")),
-        (from: "gain", to: "out", budget: (max: "3 ms")),
+        (from: "in", to: "rate", budget: (max: "3 ms")),
+        (from: "rate", to: "out", budget: (max: "3 ms")),
     ],
     paths: [(name: "whole", from: "in", to: "out", budget: (max: "5 ms"))],
 )"#,
@@ -171,12 +171,12 @@ pub static OVER_ALLOCATED: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain", budget: (max: "3 ms")),
-        (from: "gain", to: "out", budget: (max: "1 ms")),
+        (from: "in", to: "rate", budget: (max: "3 ms")),
+        (from: "rate", to: "out", budget: (max: "1 ms")),
     ],
     paths: [(name: "whole", from: "in", to: "out", budget: (max: "5 ms"))],
 )"#,
@@ -194,12 +194,12 @@ pub static FULLY_ALLOCATED: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain", budget: (max: "3 ms")),
-        (from: "gain", to: "out", budget: (max: "2 ms")),
+        (from: "in", to: "rate", budget: (max: "3 ms")),
+        (from: "rate", to: "out", budget: (max: "2 ms")),
     ],
     paths: [(name: "whole", from: "in", to: "out", budget: (max: "5 ms"))],
 )"#,
@@ -207,12 +207,12 @@ pub static FULLY_ALLOCATED: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain", budget: (max: "3 ms")),
-        (from: "gain", to: "out", budget: (max: "1 ms")),
+        (from: "in", to: "rate", budget: (max: "3 ms")),
+        (from: "rate", to: "out", budget: (max: "1 ms")),
     ],
     paths: [(name: "whole", from: "in", to: "out", budget: (max: "5 ms"))],
 )"#,
@@ -231,12 +231,12 @@ pub static OPEN_SUM: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain", budget: (max: "3 ms")),
-        (from: "gain", to: "out"),
+        (from: "in", to: "rate", budget: (max: "3 ms")),
+        (from: "rate", to: "out"),
     ],
     paths: [(name: "whole", from: "in", to: "out", budget: (max: "5 ms"))],
 )"#,
@@ -244,12 +244,12 @@ pub static OPEN_SUM: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain", budget: (max: "3 ms")),
-        (from: "gain", to: "out", budget: (max: "1 ms")),
+        (from: "in", to: "rate", budget: (max: "3 ms")),
+        (from: "rate", to: "out", budget: (max: "1 ms")),
     ],
     paths: [(name: "whole", from: "in", to: "out", budget: (max: "5 ms"))],
 )"#,
@@ -278,5 +278,73 @@ pub static NO_SUCH_MEASURE: Code = Code {
         "out": (kind: "audio/wav-sink"),
     },
     edges: [(from: "in", to: "out", budget: (latency: (max: "5 ms")))],
+)"#,
+};
+
+/// A limit on the wait that a full queue breaks.
+pub static QUEUE_TOO_LONG: Code = Code {
+    id: "GR0405",
+    title: "a full queue waits longer than its limit allows",
+    severity: Note,
+    strict: false,
+    about: "A packet that enters a full queue is taken after as many services of its consumer as the queue holds packets. \
+            A service is what the limits of the edges behind the consumer let it take, with the nodes of its lane that \
+            step next. Where that is more than the edge's limit on `wait`, the queue may fill up and break the limit while \
+            its consumer keeps its own. Make the queue shorter, or let it drop: full: drop_oldest, or late: \"50 ms\".",
+    wrong: r#"
+(
+    nodes: {
+        "in":   (kind: "audio/wav-source"),
+        "rate": (kind: "audio/resample"),
+        "out":  (kind: "audio/wav-sink"),
+    },
+    edges: [
+        (from: "in", to: "rate", queue: (capacity: 8), budget: (wait: (max: "5 ms"))),
+        (from: "rate", to: "out", budget: (max: "1 ms")),
+        (from: "out.done", budget: (max: "1 ms")),
+    ],
+)"#,
+    right: r#"
+(
+    nodes: {
+        "in":   (kind: "audio/wav-source"),
+        "rate": (kind: "audio/resample"),
+        "out":  (kind: "audio/wav-sink"),
+    },
+    edges: [
+        (from: "in", to: "rate", queue: (capacity: 2), budget: (wait: (max: "5 ms"))),
+        (from: "rate", to: "out", budget: (max: "1 ms")),
+        (from: "out.done", budget: (max: "1 ms")),
+    ],
+)"#,
+};
+
+/// A limit that no node can keep on this machine.
+pub static BELOW_FLOOR: Code = Code {
+    id: "GR0406",
+    title: "a limit is below what this machine can keep",
+    severity: Warning,
+    strict: true,
+    about: "The machine takes some time for a hop whatever the nodes do: to read the clock inside a lane, to reach a lane that \
+            spins, or to wake one that sleeps. `graphrun check` measures that here, in some milliseconds, and `graphrun \
+            doctor` prints it. A limit below it cannot be kept. Raise it, put the nodes in one lane, or let the consumer's \
+            lane wait by `poll` or `spin`; what is shorter than a hop is a matter for `benches`.",
+    wrong: r#"
+(
+    lanes: { "ears": (), "voice": () },
+    nodes: {
+        "in":   (kind: "audio/wav-source", lane: "ears"),
+        "out":  (kind: "audio/wav-sink", lane: "voice"),
+    },
+    edges: [(from: "in", to: "out", budget: (max: "500 ns"))],
+)"#,
+    right: r#"
+(
+    lanes: { "ears": (), "voice": (wait: spin("50 us")) },
+    nodes: {
+        "in":   (kind: "audio/wav-source", lane: "ears"),
+        "out":  (kind: "audio/wav-sink", lane: "voice"),
+    },
+    edges: [(from: "in", to: "out", budget: (max: "500 ns"))],
 )"#,
 };

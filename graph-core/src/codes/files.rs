@@ -274,7 +274,7 @@ pub static BAD_NAME: Code = Code {
 (
     nodes: {
         "in":     (kind: "audio/wav-source"),
-        "gain.1": (kind: "audio/gain"),
+        "rate.1": (kind: "audio/resample"),
         "out":    (kind: "audio/wav-sink"),
     },
     edges: [(from: "in", to: "out")],
@@ -283,12 +283,12 @@ pub static BAD_NAME: Code = Code {
 (
     nodes: {
         "in":     (kind: "audio/wav-source"),
-        "gain-1": (kind: "audio/gain"),
+        "rate-1": (kind: "audio/resample"),
         "out":    (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain-1"),
-        (from: "gain-1", to: "out"),
+        (from: "in", to: "rate-1"),
+        (from: "rate-1", to: "out"),
     ],
 )"#,
 };

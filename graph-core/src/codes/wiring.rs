@@ -318,13 +318,13 @@ pub static CYCLE: Code = Code {
     nodes: {
         "in":   (kind: "audio/wav-source"),
         "mix":  (kind: "audio/mix"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
         (from: "in", to: "mix.a"),
-        (from: "mix", to: "gain"),
-        (from: "gain", to: "mix.b"),
+        (from: "mix", to: "rate"),
+        (from: "rate", to: "mix.b"),
         (from: "mix", to: "out"),
     ],
 )"#,
@@ -333,13 +333,13 @@ pub static CYCLE: Code = Code {
     nodes: {
         "in":   (kind: "audio/wav-source"),
         "mix":  (kind: "audio/mix"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
         (from: "in", to: "mix.a"),
-        (from: "mix", to: "gain"),
-        (from: "gain", to: "mix.b", feedback: true),
+        (from: "mix", to: "rate"),
+        (from: "rate", to: "mix.b", feedback: true),
         (from: "mix", to: "out"),
     ],
 )"#,
@@ -376,11 +376,11 @@ pub static DEAD_NODE: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain"),
+        (from: "in", to: "rate"),
         (from: "in", to: "out"),
     ],
 )"#,
@@ -388,12 +388,12 @@ pub static DEAD_NODE: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain"),
+        "rate": (kind: "audio/resample"),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain"),
-        (from: "gain", to: "out"),
+        (from: "in", to: "rate"),
+        (from: "rate", to: "out"),
     ],
 )"#,
 };
@@ -508,12 +508,12 @@ pub static UNKNOWN_PARAMETER: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain", with: (gain: 6.0)),
+        "rate": (kind: "audio/resample", with: (too: 16000)),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain"),
-        (from: "gain", to: "out"),
+        (from: "in", to: "rate"),
+        (from: "rate", to: "out"),
     ],
 )"#,
     right: GAIN,
@@ -523,12 +523,12 @@ const GAIN: &str = r#"
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain", with: (gain_db: 6.0)),
+        "rate": (kind: "audio/resample", with: (to: 16000)),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain"),
-        (from: "gain", to: "out"),
+        (from: "in", to: "rate"),
+        (from: "rate", to: "out"),
     ],
 )"#;
 
@@ -544,12 +544,12 @@ pub static BAD_PARAMETER: Code = Code {
 (
     nodes: {
         "in":   (kind: "audio/wav-source"),
-        "gain": (kind: "audio/gain", with: (gain_db: "loud")),
+        "rate": (kind: "audio/resample", with: (to: "high")),
         "out":  (kind: "audio/wav-sink"),
     },
     edges: [
-        (from: "in", to: "gain"),
-        (from: "gain", to: "out"),
+        (from: "in", to: "rate"),
+        (from: "rate", to: "out"),
     ],
 )"#,
     right: GAIN,

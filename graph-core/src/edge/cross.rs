@@ -12,7 +12,7 @@ use crossbeam_queue::ArrayQueue;
 
 use super::{EdgeState, packets};
 use crate::{
-    file::Full,
+    file::{Capacity, Full},
     measure::Side,
     packet::Packet,
     record::Recorder,
@@ -39,6 +39,8 @@ pub(crate) struct CrossIn<T> {
 pub(crate) struct CrossTx<T> {
     pub(crate) state: Arc<EdgeState>,
     ring: TxRing<T>,
+    /// So many packets surely fit: the consumer's place in the ring was seen then, and looking again costs a cache miss.
+    free: usize,
     /// What a step emitted beyond its declared burst; goes out before the node steps again.
     spill: VecDeque<Packet<T>>,
 }
@@ -50,14 +52,18 @@ pub(crate) struct CrossRx<T> {
 }
 
 enum TxRing<T> {
-    Spsc(rtrb::Producer<Packet<T>>),
+    Spsc(rtrb::Producer<Whole<T>>),
     Steal(Arc<ArrayQueue<Packet<T>>>),
 }
 
 enum RxRing<T> {
-    Spsc(rtrb::Consumer<Packet<T>>),
+    Spsc(rtrb::Consumer<Whole<T>>),
     Steal(Arc<ArrayQueue<Packet<T>>>),
 }
+
+/// A packet that shares no cache line with its neighbours in the ring, which another core is writing or reading.
+#[repr(align(64))]
+struct Whole<T>(Packet<T>);
 
 pub(crate) fn cross<T>(state: Arc<EdgeState>) -> (CrossTx<T>, CrossRx<T>) {
     let packets = packets(state.queue.capacity);
@@ -68,7 +74,7 @@ pub(crate) fn cross<T>(state: Arc<EdgeState>) -> (CrossTx<T>, CrossRx<T>) {
         let (tx, rx) = rtrb::RingBuffer::new(packets);
         (TxRing::Spsc(tx), RxRing::Spsc(rx))
     };
-    (CrossTx { state: state.clone(), ring: tx, spill: VecDeque::new() }, CrossRx { state, ring: rx })
+    (CrossTx { state: state.clone(), ring: tx, free: packets, spill: VecDeque::new() }, CrossRx { state, ring: rx })
 }
 
 impl<T> CrossOut<T> {
@@ -77,7 +83,7 @@ impl<T> CrossOut<T> {
     }
 
     /// Queues a packet that carries its `sent`, and wakes the consumer. Returns whether the edge overflowed.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn push(&self, packet: Packet<T>) -> bool {
         self.tx.borrow_mut().push(packet)
     }
@@ -123,16 +129,23 @@ impl<T> CrossIn<T> {
 
 impl<T> InputView for CrossIn<T> {
     fn look(&self) -> Queued {
+        self.recorder.settle();
         if self.owes_room.replace(false) {
             self.state.surely_tell_of_room();
         }
-        // In this order: the last push is before the close.
-        let closed = self.state.is_closed();
-        match (self.is_empty(), closed) {
-            (false, _) => Queued::Packet,
-            (true, false) => Queued::Nothing,
-            (true, true) => Queued::Ended,
+        if !self.is_empty() {
+            return Queued::Packet;
         }
+        // Once more after the close was seen: the last push is before it.
+        match self.state.is_closed() {
+            false => Queued::Nothing,
+            true if self.is_empty() => Queued::Ended,
+            true => Queued::Packet,
+        }
+    }
+
+    fn has_packet(&self) -> bool {
+        self.rx.borrow_mut().fetch_front()
     }
 
     fn must_be_asked(&self) -> bool {
@@ -143,7 +156,14 @@ impl<T> InputView for CrossIn<T> {
         &self.state
     }
 
+    fn publish(&self) {}
+
+    fn number(&self) -> Option<usize> {
+        None
+    }
+
     fn leave(&self) {
+        self.recorder.settle();
         self.state.leave();
         while self.pop().is_some() {
             self.recorder.meter.left(1);
@@ -152,20 +172,42 @@ impl<T> InputView for CrossIn<T> {
 }
 
 impl<T> CrossTx<T> {
-    fn len(&self) -> usize {
+    fn len(&mut self) -> usize {
         match &self.ring {
-            TxRing::Spsc(ring) => ring.buffer().capacity() - ring.slots(),
+            TxRing::Spsc(ring) => {
+                self.free = ring.slots();
+                ring.buffer().capacity() - self.free
+            }
             TxRing::Steal(ring) => ring.len(),
         }
     }
 
     /// Whether a burst fits. If not, the producer is woken when there is room.
     pub(crate) fn has_room(&mut self, burst: usize, now: Stamp) -> bool {
-        if self.pour() && self.state.has_room(self.len(), burst, now) {
+        if self.surely_has_room(burst) {
+            return true;
+        }
+        if self.fits(burst, now) {
             return true;
         }
         self.state.ask_for_room();
-        self.pour() && self.state.has_room(self.len(), burst, now)
+        self.fits(burst, now)
+    }
+
+    fn fits(&mut self, burst: usize, now: Stamp) -> bool {
+        if !self.pour() {
+            return false;
+        }
+        let length = self.len();
+        self.state.has_room(length, burst, now)
+    }
+
+    #[inline]
+    fn surely_has_room(&self, burst: usize) -> bool {
+        match self.state.queue.capacity {
+            Capacity::Packets(packets) => self.spill.is_empty() && self.free >= burst.min(packets),
+            Capacity::Time(_) => false,
+        }
     }
 
     /// Moves the spill into the ring. Returns whether none is here any more; if not, the producer is woken when there
@@ -204,7 +246,7 @@ impl<T> CrossTx<T> {
 
     /// Queues a packet that carries its `sent`, and wakes the consumer. Returns whether the edge overflowed.
     pub(crate) fn push(&mut self, packet: Packet<T>) -> bool {
-        self.state.meter.sent();
+        self.state.meter.sent(1);
         if self.state.is_left() {
             self.state.meter.lost(Side::Producer, 1);
             return false;
@@ -232,7 +274,8 @@ impl<T> CrossTx<T> {
                 false
             }
             Full::DropNewest | Full::Fail => {
-                self.state.is_full(self.len(), sent) || self.offer(packet).is_err()
+                let length = self.len();
+                self.state.is_full(length, sent) || self.offer(packet).is_err()
             }
         };
         if refused {
@@ -257,7 +300,10 @@ impl<T> CrossTx<T> {
 
     fn offer(&mut self, packet: Packet<T>) -> Result<(), Packet<T>> {
         match &mut self.ring {
-            TxRing::Spsc(ring) => ring.push(packet).map_err(|rtrb::PushError::Full(packet)| packet),
+            TxRing::Spsc(ring) => {
+                self.free = self.free.saturating_sub(1);
+                ring.push(Whole(packet)).map_err(|rtrb::PushError::Full(Whole(packet))| packet)
+            }
             TxRing::Steal(ring) => ring.push(packet),
         }
     }
@@ -267,9 +313,9 @@ impl<T> CrossRx<T> {
     pub(crate) fn pop(&mut self) -> Option<Packet<T>> {
         let packet = match &mut self.ring {
             RxRing::Spsc(ring) => {
-                let packet = ring.pop().ok()?;
+                let Whole(packet) = ring.pop().ok()?;
                 if self.state.is_bound_in_time()
-                    && let Ok(front) = ring.peek()
+                    && let Ok(Whole(front)) = ring.peek()
                 {
                     self.state.front_is_since(front.header.sent);
                 }
@@ -285,10 +331,36 @@ impl<T> CrossRx<T> {
         Some(packet)
     }
 
+    /// Whether there is a packet. If so, it is on its way from the other core's cache when it is taken.
+    #[inline]
+    fn fetch_front(&mut self) -> bool {
+        match &mut self.ring {
+            RxRing::Spsc(ring) => ring.peek().map(fetch).is_ok(),
+            RxRing::Steal(ring) => !ring.is_empty(),
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         match &self.ring {
             RxRing::Spsc(ring) => ring.is_empty(),
             RxRing::Steal(ring) => ring.is_empty(),
         }
     }
+}
+
+/// Asks for the cache lines of `packet`, which another core has written, without waiting for them.
+#[inline]
+fn fetch<T>(packet: &Whole<T>) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let start: *const i8 = std::ptr::from_ref(packet).cast();
+        // Of a large payload the front is enough to begin with.
+        for line in 0..size_of::<Whole<T>>().div_ceil(64).min(4) {
+            // SAFETY: the address is inside of a live packet; the instruction reads nothing that the program sees.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(line * 64)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = packet;
 }

@@ -9,74 +9,128 @@ use std::{
 
 use super::{EdgeState, packets};
 use crate::{
+    context::Ctx,
     file::{Capacity, Full},
     kind::Trigger,
-    lane::Deck,
-    measure::Side,
-    packet::{Header, Packet},
+    lane::{Deck, Place},
+    measure::{Pending, Side},
+    packet::{Cause, Header, Packet},
     record::Recorder,
-    time::Stamp,
+    time::{Nanos, Stamp},
     wiring::{InputView, OutputView, Queued},
 };
+
+/// Slots for each packet of the capacity: a step may go over it by its burst.
+pub(super) const SPARE: usize = 2;
 
 /// An edge inside a lane, both ends of it.
 ///
 /// A packet's `sent` is the end of the step that emitted it, which is not known before. Until the next step that emits
-/// here it is zero, and the producer's [`Place`](crate::lane::Place) has the stamp.
+/// here it is zero, and the producer's [`Place`] has the stamp.
+// In the order in which a hop uses it, so that a small packet crosses in four cache lines.
+#[repr(C, align(64))]
 pub(crate) struct Local<T> {
+    way: Cell<Way>,
+    /// Of packets taken plainly, how many the meter does not know of.
+    waiting: Cell<u32>,
+    /// Packets sent that the meter does not know of.
+    sent: Cell<u64>,
     /// Of the oldest packet.
     header: Cell<Header>,
     /// `None` where the queue is empty.
     payload: Cell<Option<T>>,
+    /// The producer's step that pushed last.
+    pushed_in: Cell<u64>,
+    producer: Rc<Place>,
+    consumer: Rc<Place>,
+    deck: Rc<Deck>,
+    consumer_node: usize,
+    /// From which latency on a packet may be among the worst.
+    worst_from: Cell<u64>,
+    /// Their times.
+    pending: Pending,
+    /// Packets queued, where the way does not tell.
     length: Cell<u32>,
     /// With so many packets the edge keeps its producer from stepping.
     full_at: Cell<u32>,
-    /// The step that pushed last.
-    pushed_in: Cell<u64>,
-    deck: Rc<Deck>,
-    producer: usize,
-    consumer: usize,
-    triggers: bool,
-    /// Whether every push simply queues: nothing is dropped, nobody has left and no bound is in time.
-    is_plain: Cell<bool>,
+    is_published: Cell<bool>,
+    number: usize,
+    producer_node: usize,
+    burst: Cell<usize>,
     pub(crate) recorder: Recorder,
     rest: RefCell<VecDeque<Packet<T>>>,
     pub(crate) state: Arc<EdgeState>,
-    burst: Cell<usize>,
 }
 
-/// What an edge inside a lane joins, by place in the lane.
+/// How the next packet goes over an edge.
+///
+/// The plain way is for an edge that holds at most one packet, blocks and is not full with one, triggers, belongs to no path,
+/// whose consumer is there, and of which only latency and age are measured: there is little to look at then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Plainly; the queue is empty.
+    PlainEmpty,
+    /// Plainly; one packet is queued.
+    PlainOne,
+    /// With care.
+    Careful,
+}
+
+/// What an edge inside a lane joins.
 #[derive(Clone)]
 pub(crate) struct Ends {
     pub(crate) deck: Rc<Deck>,
+    /// Of the edge among those of the lane.
+    pub(crate) number: usize,
+    /// By place in the lane.
     pub(crate) producer: usize,
+    /// By place in the lane.
     pub(crate) consumer: usize,
 }
 
 impl<T> Local<T> {
     pub(crate) fn new(state: Arc<EdgeState>, ends: Ends, recorder: Recorder) -> Local<T> {
-        let Ends { deck, producer, consumer } = ends;
-        // A step may go over the capacity by its burst.
-        let room = packets(state.queue.capacity) * 2;
-        let is_plain = state.queue.full == Full::Block
-            && matches!(state.queue.capacity, Capacity::Packets(_))
-            && producer != consumer;
+        let Ends { deck, number, producer, consumer } = ends;
+        let room = packets(state.queue.capacity) * SPARE;
         Local {
+            way: Cell::new(Way::Careful),
+            waiting: Cell::new(0),
+            sent: Cell::new(0),
             header: Cell::default(),
             payload: Cell::new(None),
+            pushed_in: Cell::new(0),
+            producer: deck.place(producer).clone(),
+            consumer: deck.place(consumer).clone(),
+            deck,
+            consumer_node: consumer,
+            worst_from: Cell::new(0),
+            pending: Pending::new(),
             length: Cell::new(0),
             full_at: Cell::new(u32::MAX),
-            pushed_in: Cell::new(0),
-            deck,
-            producer,
-            consumer,
-            triggers: state.trigger != Trigger::Latch,
-            is_plain: Cell::new(is_plain),
+            is_published: Cell::new(true),
+            number,
+            producer_node: producer,
+            burst: Cell::new(1),
             recorder,
             rest: RefCell::new(VecDeque::with_capacity(room)),
             state,
-            burst: Cell::new(1),
         }
+    }
+
+    /// Whether the edge may go the plain way once its queue is empty.
+    fn may_go_plainly(&self) -> bool {
+        self.triggers()
+            && self.state.queue.full == Full::Block
+            && !self.state.is_bound_in_time()
+            && self.full_at.get() > 1
+            && self.state.queue.late.is_none()
+            && self.producer_node != self.consumer_node
+            && !self.state.is_left()
+            && self.recorder.is_plain()
+    }
+
+    fn triggers(&self) -> bool {
+        self.state.trigger != Trigger::Latch
     }
 
     /// The producer emits at most so many packets in a step.
@@ -88,22 +142,78 @@ impl<T> Local<T> {
         }
     }
 
-    /// Queues a packet whose `sent` is the end of this step. Returns whether the edge overflowed.
-    #[inline]
-    pub(crate) fn push(&self, header: Header, payload: T, now: Stamp) -> bool {
-        self.state.meter.sent();
-        if self.is_plain.get() {
-            self.enqueue(header, payload);
-            false
-        } else {
-            self.push_bounded(header, payload, now)
+    /// Whether [`Local::push_plainly`] will do.
+    #[inline(always)]
+    pub(crate) fn pushes_plainly(&self) -> bool {
+        self.way.get() == Way::PlainEmpty
+    }
+
+    /// Queues a packet whose `sent` is the end of this step.
+    #[inline(always)]
+    pub(crate) fn push_plainly(&self, header: Header, payload: T) {
+        self.way.set(Way::PlainOne);
+        self.sent.set(self.sent.get() + 1);
+        self.header.set(header);
+        self.payload.set(Some(payload));
+        self.pushed_in.set(self.producer.step());
+        self.consumer.queue_one();
+        self.deck.hand_over_to(self.consumer_node);
+    }
+
+    /// Takes the packet where the edge goes the plain way; the payload is then [there](Local::payload) to be taken.
+    #[inline(always)]
+    pub(crate) fn take_plainly(&self, ctx: &mut Ctx<'_>) -> Option<Cause> {
+        if self.way.get() != Way::PlainOne {
+            return None;
+        }
+        let header = self.header.get();
+        let cause = header.cause(ctx.now);
+        let latency = cause.taken.0.wrapping_sub(header.began.0);
+        let age = cause.taken.0.wrapping_sub(cause.origin.0);
+        // What is out of order is not short either.
+        let is_short = (latency | age) >> u32::BITS == 0;
+        if !is_short
+            || latency >= self.worst_from.get()
+            || header.held != Nanos::ZERO
+            || header.sent != Stamp::ZERO
+            || cause.turn.is_some()
+        {
+            return None;
+        }
+        self.way.set(Way::PlainEmpty);
+        self.consumer.take_one();
+        self.pending.put(self.waiting.get(), latency as u32, age as u32);
+        self.waiting.set(self.waiting.get() + 1);
+        if self.waiting.get() == Pending::ROOM {
+            self.publish_times();
+        }
+        ctx.took(&cause);
+        Some(cause)
+    }
+
+    /// The payload of the packet that was taken plainly.
+    #[inline(always)]
+    pub(crate) fn payload(&self) -> Option<T> {
+        self.payload.take()
+    }
+
+    /// Leaves the plain way.
+    fn take_care(&self) {
+        if self.way.get() != Way::Careful {
+            self.length.set(u32::from(self.way.get() == Way::PlainOne));
+            self.way.set(Way::Careful);
         }
     }
 
-    fn push_bounded(&self, mut header: Header, payload: T, now: Stamp) -> bool {
-        let meter = &self.state.meter;
+    /// Queues a packet whose `sent` is the end of this step. Returns whether the edge overflowed.
+    pub(crate) fn push(&self, mut header: Header, payload: T, now: Stamp) -> bool {
+        self.take_care();
+        self.sent.set(self.sent.get() + 1);
+        if self.is_published.replace(false) {
+            self.deck.is_unpublished(self.number);
+        }
         if self.state.is_left() {
-            meter.lost(Side::Producer, 1);
+            self.state.meter.lost(Side::Producer, 1);
             return false;
         }
         let full = self.state.queue.full;
@@ -115,44 +225,34 @@ impl<T> Local<T> {
                 Full::DropNewest | Full::Block => return false,
             }
         }
-        if self.producer == self.consumer {
+        if self.producer_node == self.consumer_node {
             // It may take the packet in the very step that emits it.
             header.sent = now;
         }
         if self.is_empty() {
             self.state.front_is_since(now);
-        }
-        self.enqueue(header, payload);
-        false
-    }
-
-    #[inline]
-    fn enqueue(&self, header: Header, payload: T) {
-        let (length, step) = (self.length.get(), self.deck.step());
-        if length == 0 {
             self.header.set(header);
             self.payload.set(Some(payload));
         } else {
-            self.enqueue_behind(header, payload, step);
+            self.put_behind(header, payload);
         }
-        self.pushed_in.set(step);
-        self.length.set(length + 1);
-        if length + 1 == self.full_at.get() {
-            let full = &self.deck.place(self.producer).full;
-            full.set(full.get() + 1);
+        self.pushed_in.set(self.producer.step());
+        self.length.set(self.length.get() + 1);
+        if self.length.get() == self.full_at.get() {
+            self.producer.is_kept(true);
         }
-        if self.triggers {
-            let queued = &self.deck.place(self.consumer).queued;
-            queued.set(queued.get() + 1);
-            self.deck.mark(self.consumer);
+        if self.triggers() {
+            self.consumer.queue_one();
+            self.deck.hand_over_to(self.consumer_node);
         }
+        false
     }
 
-    fn enqueue_behind(&self, header: Header, payload: T, step: u64) {
+    fn put_behind(&self, header: Header, payload: T) {
         let mut rest = self.rest.borrow_mut();
-        if self.pushed_in.get() != step {
+        if self.pushed_in.get() != self.producer.step() {
             // Those of the step before: its end is known, and will not be for long.
-            let sent = self.deck.place(self.producer).ended.get();
+            let sent = self.producer.ended();
             let unsent = rest.iter_mut().rev().take_while(|packet| packet.header.sent == Stamp::ZERO);
             unsent.for_each(|packet| packet.header.sent = sent);
             let front = self.header.get();
@@ -163,37 +263,43 @@ impl<T> Local<T> {
         rest.push_back(Packet { header, payload });
     }
 
-    #[inline]
     pub(crate) fn pop(&self) -> Option<Packet<T>> {
+        self.take_care();
         let payload = self.payload.take()?;
         let mut header = self.header.get();
         if header.sent == Stamp::ZERO {
-            header.sent = self.deck.place(self.producer).ended.get();
+            header.sent = self.producer.ended();
         }
         let length = self.length.get();
         self.length.set(length - 1);
         if length > 1 {
             self.advance();
         }
-        if self.triggers {
-            let queued = &self.deck.place(self.consumer).queued;
-            queued.set(queued.get() - 1);
+        if self.triggers() {
+            self.consumer.take_one();
         }
         if length == self.full_at.get() {
-            let full = &self.deck.place(self.producer).full;
-            full.set(full.get() - 1);
-            self.tell_of_room();
-        } else if !self.is_plain.get() {
-            self.tell_of_room();
+            self.producer.is_kept(false);
+        }
+        if self.producer.is_any(Place::REFUSED) {
+            self.deck.mark(self.producer_node);
         }
         Some(Packet { header, payload })
+    }
+
+    /// After a packet was taken with care: whether the next may go the plain way.
+    pub(crate) fn settle(&self) {
+        if self.is_empty() && !self.is_published.get() && self.may_go_plainly() {
+            self.worst_from.set(self.recorder.meter.worst_from());
+            self.way.set(Way::PlainEmpty);
+        }
     }
 
     /// The next packet becomes the front.
     fn advance(&self) {
         if let Some(Packet { header, payload }) = self.rest.borrow_mut().pop_front() {
             let sent = match header.sent {
-                Stamp::ZERO => self.deck.place(self.producer).ended.get(),
+                Stamp::ZERO => self.producer.ended(),
                 sent => sent,
             };
             self.state.front_is_since(sent);
@@ -202,19 +308,26 @@ impl<T> Local<T> {
         }
     }
 
-    fn tell_of_room(&self) {
-        if self.deck.place(self.producer).refused.get() {
-            self.deck.mark(self.producer);
-        }
+    fn tell_meter(&self) {
+        self.state.meter.sent(self.sent.take());
+        self.publish_times();
+    }
+
+    #[inline(never)]
+    fn publish_times(&self) {
+        self.pending.publish(self.waiting.take(), &self.recorder.meter);
     }
 
     fn len(&self) -> usize {
-        self.length.get() as usize
+        match self.way.get() {
+            Way::PlainEmpty => 0,
+            Way::PlainOne => 1,
+            Way::Careful => self.length.get() as usize,
+        }
     }
 
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.length.get() == 0
+        self.len() == 0
     }
 }
 
@@ -228,6 +341,10 @@ impl<T> InputView for Local<T> {
         }
     }
 
+    fn has_packet(&self) -> bool {
+        !self.is_empty()
+    }
+
     fn must_be_asked(&self) -> bool {
         false
     }
@@ -236,12 +353,22 @@ impl<T> InputView for Local<T> {
         &self.state
     }
 
+    fn publish(&self) {
+        self.take_care();
+        self.is_published.set(true);
+        self.tell_meter();
+    }
+
+    fn number(&self) -> Option<usize> {
+        Some(self.number)
+    }
+
     fn leave(&self) {
         self.state.leave();
+        self.tell_meter();
         while self.pop().is_some() {
             self.recorder.meter.left(1);
         }
-        self.is_plain.set(false);
     }
 }
 
@@ -259,8 +386,9 @@ impl<T> OutputView for Local<T> {
     }
 
     fn close(&self) {
+        self.tell_meter();
         self.state.close();
-        self.deck.place(self.consumer).ending.set(true);
-        self.deck.mark(self.consumer);
+        self.consumer.set(Place::ENDING, true);
+        self.deck.mark(self.consumer_node);
     }
 }

@@ -3,6 +3,7 @@
 mod cross;
 mod link;
 mod local;
+mod ring;
 mod wire;
 
 use std::sync::{
@@ -12,6 +13,7 @@ use std::sync::{
 
 pub(crate) use link::{Rx, RxEnd, Tx, TxEnd, link_cross, link_local};
 pub(crate) use local::{Ends, Local};
+pub use ring::RingKind;
 pub(crate) use wire::WireTable;
 
 use crate::{
@@ -26,7 +28,8 @@ use crate::{
 /// What a queue that is bound in time holds at most, in packets.
 const TIMED_PACKETS: usize = 1024;
 
-fn packets(capacity: Capacity) -> usize {
+/// How many packets a queue of that capacity holds at most.
+pub(crate) fn packets(capacity: Capacity) -> usize {
     match capacity {
         Capacity::Packets(packets) => packets.max(1),
         Capacity::Time(_) => TIMED_PACKETS,
@@ -228,14 +231,14 @@ mod tests {
         for full in [Full::DropNewest, Full::DropOldest] {
             let (mut tx, mut rx) = cross::<()>(state(Capacity::Time(Nanos(5)), full));
             let local = state(Capacity::Time(Nanos(5)), full);
-            let deck = std::rc::Rc::new(Deck::new(2));
-            let ends = Ends { deck: deck.clone(), producer: 0, consumer: 1 };
+            let deck = std::rc::Rc::new(Deck::new(2, 1));
+            let ends = Ends { deck: deck.clone(), number: 0, producer: 0, consumer: 1 };
             let recorder = Recorder::new(local.meter.clone(), local.run.clone(), None, Vec::new());
             let edge = Local::new(local.clone(), ends, recorder);
             for sent in [100, 1_000, 1_001] {
                 tx.push(sent_at(sent));
                 edge.push(Header::default(), (), Stamp(sent));
-                deck.place(0).ended.set(Stamp(sent));
+                deck.place(0).end_step(Stamp(sent));
                 if sent == 100 {
                     assert!(rx.pop().is_some() && edge.pop().is_some());
                 }

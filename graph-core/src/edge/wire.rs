@@ -14,7 +14,9 @@ use crate::{
 };
 
 /// Keys that are remembered: a key is overwritten by the one this many later.
-const SLOTS: usize = 4096;
+pub(super) const SLOTS: usize = 4096;
+/// What one of them takes.
+pub(super) const SLOT_BYTES: usize = size_of::<Slot>();
 
 #[derive(Debug, Default)]
 struct Slot {

@@ -4,7 +4,10 @@ use std::{fmt, sync::Arc};
 
 use crate::{
     budget::{Budget, Level, Limit, Reference, Stat},
-    diagnostic::{Source, Span, Spanned},
+    codes,
+    diagnostic::{Diagnostic, Source, Span, Spanned},
+    kind::{PortSpec, Trigger},
+    node::Fault,
     time::Nanos,
 };
 
@@ -123,6 +126,35 @@ pub struct RawWith {
     pub span: Span,
 }
 
+impl RawWith {
+    /// What a kind says of one of its parameters, where that stands; at the node where it is left to its default.
+    pub(crate) fn fault(&self, fault: &Fault) -> Diagnostic {
+        let value = self.fields.iter().find(|(name, _)| name.value == fault.param).map(|(_, value)| value);
+        let diagnostic = Diagnostic::new(
+            &codes::BAD_PARAMETER,
+            format!("the parameter `{}`: {}", fault.param, fault.message),
+        )
+        .at(value.map_or(&self.span, |value| &value.span))
+        .node(&self.node);
+        match value {
+            Some(value) => diagnostic.found(value.value.as_str()),
+            None => diagnostic,
+        }
+    }
+
+    /// What is wrong with a file that a parameter names, where its name stands; at the node where it is a default.
+    pub(crate) fn file_fault(&self, file: &str, message: String) -> Diagnostic {
+        let quoted = format!("\"{file}\"");
+        let place = self.fields.iter().find_map(|(_, value)| {
+            let start = value.span.range().start + value.span.text().find(&quoted)?;
+            Some(Span::new(value.span.source(), start..start + quoted.len()))
+        });
+        Diagnostic::new(&codes::BAD_PARAMETER, message)
+            .at(place.as_ref().unwrap_or(&self.span))
+            .node(&self.node)
+    }
+}
+
 /// What happens when a node's step fails or panics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
@@ -213,6 +245,13 @@ pub struct QueueSpec {
     pub full: Full,
     /// Packets whose age is above this when they are to be taken are dropped.
     pub late: Option<Nanos>,
+}
+
+impl QueueSpec {
+    /// The queue before that input: a latch keeps the newest, whatever the file says.
+    pub(crate) fn before(self, input: &PortSpec) -> QueueSpec {
+        if input.trigger() == Trigger::Latch { QueueSpec { full: Full::DropOldest, ..self } } else { self }
+    }
 }
 
 /// How much a queue holds.

@@ -1,6 +1,9 @@
 //! What the nodes of a lane and the edges between them share. One thread uses it, so that everything is a plain cell.
 
-use std::cell::Cell;
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 use crate::time::Stamp;
 
@@ -9,66 +12,153 @@ use crate::time::Stamp;
 /// Nodes are numbered by their place in the lane, the nearest to a sink first.
 #[derive(Debug)]
 pub(crate) struct Deck {
-    /// One a node, and one for whoever else has an end of an edge, such as a test.
-    places: Box<[Place]>,
+    /// The node that was marked first in this step; no bit is set for it.
+    next: Cell<usize>,
+    /// No node before this one has its bit set.
+    lowest: Cell<usize>,
+    /// One bit for so many words of `ready`, set where one of them is not zero.
+    summary: Cell<u64>,
+    words_a_bit: usize,
     /// One bit a node that has something to do.
     ready: Box<[Cell<u64>]>,
-    /// One bit a word of `ready` that is not zero.
-    words: Box<[Cell<u64>]>,
-    /// Counts the steps of the lane.
-    step: Cell<u64>,
+    /// One a node, and one for whoever else has an end of an edge, such as a test.
+    places: Box<[Rc<Place>]>,
+    /// Edges with something that their meters do not know of yet.
+    unpublished: RefCell<Vec<usize>>,
 }
+
+const NOBODY: usize = usize::MAX;
 
 /// What is known of one node without asking it.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
+    /// What the lane has to see to before or after a step, and seldom has: the constants below.
+    flags: Cell<u8>,
     /// Packets that wait on trigger inputs from this lane.
-    pub(crate) queued: Cell<u32>,
+    queued: Cell<u32>,
     /// Edges inside the lane that keep the node from stepping.
-    pub(crate) full: Cell<u32>,
+    full: Cell<u32>,
+    /// Counts its steps.
+    steps: Cell<u64>,
     /// When its last step ended.
-    pub(crate) ended: Cell<Stamp>,
-    /// Whether it wanted to step and an output had no room.
-    pub(crate) refused: Cell<bool>,
-    /// Whether a packet from another lane is no reason to step.
-    pub(crate) deaf: Cell<bool>,
-    /// Whether an input has ended, so that all of them may have.
-    pub(crate) ending: Cell<bool>,
+    ended: Cell<Stamp>,
 }
 
-impl Deck {
-    pub(crate) fn new(nodes: usize) -> Deck {
-        let words = nodes.div_ceil(64).max(1);
-        Deck {
-            places: (0..=nodes).map(|_| Place::default()).collect(),
-            ready: (0..words).map(|_| Cell::new(0)).collect(),
-            words: (0..words.div_ceil(64)).map(|_| Cell::new(0)).collect(),
-            step: Cell::new(0),
-        }
+impl Place {
+    /// It is a source, or not running, or has failed.
+    pub(crate) const SPECIAL: u8 = 1;
+    /// An edge inside the lane keeps it from stepping.
+    pub(crate) const FULL: u8 = 1 << 1;
+    /// It wanted to step and an output had no room.
+    pub(crate) const REFUSED: u8 = 1 << 2;
+    /// Outputs must be asked whether they have room.
+    pub(crate) const ASKS_OUTPUTS: u8 = 1 << 3;
+    /// Inputs must be asked whether they hold packets.
+    pub(crate) const ASKS_INPUTS: u8 = 1 << 4;
+    /// An input has ended, so that all of them may have.
+    pub(crate) const ENDING: u8 = 1 << 5;
+    /// A push of its step overflowed a `full: fail` edge.
+    pub(crate) const OVERFLOWED: u8 = 1 << 6;
+    /// A packet from another lane is no reason to step.
+    pub(crate) const DEAF: u8 = 1 << 7;
+
+    #[inline]
+    pub(crate) fn is_any(&self, flags: u8) -> bool {
+        self.flags.get() & flags != 0
+    }
+
+    /// Whether there is nothing to see to.
+    #[inline]
+    pub(super) fn is_clear(&self) -> bool {
+        self.flags.get() == 0
     }
 
     #[inline]
-    pub(crate) fn place(&self, node: usize) -> &Place {
-        &self.places[node]
+    pub(crate) fn set(&self, flags: u8, on: bool) {
+        let others = self.flags.get() & !flags;
+        self.flags.set(if on { others | flags } else { others });
     }
 
     /// The number of the step that is running, or that ran last.
     #[inline]
     pub(crate) fn step(&self) -> u64 {
-        self.step.get()
+        self.steps.get()
+    }
+
+    /// When its last step ended.
+    #[inline]
+    pub(crate) fn ended(&self) -> Stamp {
+        self.ended.get()
     }
 
     #[inline]
     pub(super) fn begin_step(&self) {
-        self.step.set(self.step.get() + 1);
+        self.steps.set(self.steps.get() + 1);
     }
 
     #[inline]
+    pub(crate) fn end_step(&self, now: Stamp) {
+        self.ended.set(now);
+    }
+
+    #[inline]
+    pub(crate) fn queue_one(&self) {
+        self.queued.set(self.queued.get() + 1);
+    }
+
+    #[inline]
+    pub(crate) fn take_one(&self) {
+        self.queued.set(self.queued.get() - 1);
+    }
+
+    #[inline]
+    pub(super) fn has_queued(&self) -> bool {
+        self.queued.get() > 0
+    }
+
+    /// An edge inside the lane keeps the node from stepping from now on, or does not any more.
+    #[inline(never)]
+    pub(crate) fn is_kept(&self, by_one_more: bool) {
+        let full = self.full.get();
+        let full = if by_one_more { full + 1 } else { full - 1 };
+        self.full.set(full);
+        self.set(Place::FULL, full > 0);
+    }
+}
+
+impl Deck {
+    /// A deck for so many nodes and edges.
+    pub(crate) fn new(nodes: usize, edges: usize) -> Deck {
+        let words = nodes.div_ceil(64).max(1);
+        Deck {
+            next: Cell::new(NOBODY),
+            lowest: Cell::new(NOBODY),
+            summary: Cell::new(0),
+            words_a_bit: words.div_ceil(64),
+            ready: (0..words).map(|_| Cell::new(0)).collect(),
+            places: (0..=nodes).map(|_| Rc::default()).collect(),
+            unpublished: RefCell::new(Vec::with_capacity(edges)),
+        }
+    }
+
+    pub(crate) fn place(&self, node: usize) -> &Rc<Place> {
+        &self.places[node]
+    }
+
+    /// Marks a node that a packet has come to.
+    #[inline]
+    pub(crate) fn hand_over_to(&self, node: usize) {
+        let next = self.next.get();
+        if next == NOBODY {
+            self.next.set(node);
+        } else if next != node {
+            self.mark(node);
+        }
+    }
+
+    #[inline(never)]
     pub(crate) fn mark(&self, node: usize) {
-        let word = node / 64;
-        self.ready[word].set(self.ready[word].get() | 1 << (node % 64));
-        let words = &self.words[word / 64];
-        words.set(words.get() | 1 << (word % 64));
+        self.mark_word(node / 64, 1 << (node % 64));
     }
 
     /// Marks those of the 64 nodes from `word * 64` on whose bits are set, as far as there are such nodes.
@@ -77,46 +167,103 @@ impl Deck {
         let bits = if nodes < 64 { bits & ((1 << nodes) - 1) } else { bits };
         if bits != 0 {
             self.ready[word].set(self.ready[word].get() | bits);
-            self.words[word / 64].set(self.words[word / 64].get() | 1 << (word % 64));
+            self.summary.set(self.summary.get() | 1 << (word / self.words_a_bit));
+            self.lowest.set(self.lowest.get().min(word * 64 + bits.trailing_zeros() as usize));
         }
     }
 
-    #[inline]
-    pub(super) fn unmark(&self, node: usize) {
+    fn unmark(&self, node: usize) {
         let word = node / 64;
-        let left = self.ready[word].get() & !(1 << (node % 64));
-        self.ready[word].set(left);
-        if left == 0 {
-            let words = &self.words[word / 64];
-            words.set(words.get() & !(1 << (word % 64)));
+        self.ready[word].set(self.ready[word].get() & !(1 << (node % 64)));
+        let bit = word / self.words_a_bit;
+        let words = self.ready[bit * self.words_a_bit..].iter().take(self.words_a_bit);
+        if words.into_iter().all(|word| word.get() == 0) {
+            self.summary.set(self.summary.get() & !(1 << bit));
         }
     }
 
     pub(super) fn is_marked(&self, node: usize) -> bool {
-        self.ready[node / 64].get() & 1 << (node % 64) != 0
+        self.next.get() == node || self.ready[node / 64].get() & 1 << (node % 64) != 0
     }
 
     pub(super) fn any(&self) -> bool {
-        self.words.iter().any(|words| words.get() != 0)
+        self.next.get() != NOBODY || self.summary.get() != 0
     }
 
-    /// The marked node that is nearest to a sink.
-    #[inline]
-    pub(super) fn first(&self) -> Option<usize> {
-        let (at, words) = self.words.iter().enumerate().find(|(_, words)| words.get() != 0)?;
-        let word = at * 64 + words.get().trailing_zeros() as usize;
-        Some(word * 64 + self.ready[word].get().trailing_zeros() as usize)
-    }
-
-    /// The first marked node at or after `node`, going round.
-    pub(super) fn first_from(&self, node: usize) -> Option<usize> {
-        let word = node / 64;
-        let later = self.ready.get(word)?.get() & (u64::MAX << (node % 64));
-        if later != 0 {
-            return Some(word * 64 + later.trailing_zeros() as usize);
+    /// Takes the mark off the node that is nearest to a sink.
+    #[inline(always)]
+    pub(super) fn take_first(&self) -> Option<usize> {
+        let next = self.next.replace(NOBODY);
+        if next < self.lowest.get() {
+            return Some(next);
         }
-        let mut after = self.ready.iter().enumerate().skip(word + 1).filter(|(_, bits)| bits.get() != 0);
-        after.next().map(|(at, bits)| at * 64 + bits.get().trailing_zeros() as usize).or_else(|| self.first())
+        self.take_first_bit(next)
+    }
+
+    #[inline(never)]
+    fn take_first_bit(&self, next: usize) -> Option<usize> {
+        let first = self.first_bit();
+        self.lowest.set(first);
+        if next < first {
+            return Some(next);
+        }
+        if next != NOBODY {
+            self.mark(next);
+        }
+        if first == NOBODY {
+            return None;
+        }
+        self.unmark(first);
+        Some(first)
+    }
+
+    fn first_bit(&self) -> usize {
+        if self.summary.get() == 0 {
+            return NOBODY;
+        }
+        let mut word = self.summary.get().trailing_zeros() as usize * self.words_a_bit;
+        while self.ready[word].get() == 0 {
+            word += 1;
+        }
+        word * 64 + self.ready[word].get().trailing_zeros() as usize
+    }
+
+    /// Takes the mark off the first marked node at or after `node`, going round.
+    pub(super) fn take_from(&self, node: usize) -> Option<usize> {
+        let next = self.next.replace(NOBODY);
+        if next != NOBODY {
+            self.mark(next);
+        }
+        let from = |start: usize| {
+            let words = self.ready.iter().enumerate().skip(start / 64);
+            let mut left = words.map(|(at, word)| {
+                let before = if at == start / 64 { (1 << (start % 64)) - 1 } else { 0 };
+                (at, word.get() & !before)
+            });
+            let (at, bits) = left.find(|(_, bits)| *bits != 0)?;
+            Some(at * 64 + bits.trailing_zeros() as usize)
+        };
+        let found = from(node).or_else(|| from(0))?;
+        self.unmark(found);
+        Some(found)
+    }
+
+    /// Takes the mark off `node`.
+    pub(super) fn take(&self, node: usize) {
+        if self.next.get() == node {
+            self.next.set(NOBODY);
+        }
+        self.unmark(node);
+    }
+
+    /// The edge of that number has something that its meter does not know of.
+    pub(crate) fn is_unpublished(&self, edge: usize) {
+        self.unpublished.borrow_mut().push(edge);
+    }
+
+    /// Calls `publish` with every edge that has something to publish.
+    pub(super) fn publish(&self, publish: impl FnMut(usize)) {
+        self.unpublished.borrow_mut().drain(..).for_each(publish);
     }
 }
 
@@ -126,40 +273,45 @@ mod tests {
 
     #[test]
     fn the_nearest_to_a_sink_comes_first_among_thousands() {
-        let deck = Deck::new(5_000);
-        assert_eq!(deck.first(), None);
-        for node in [4_999, 4_100, 64, 63] {
-            deck.mark(node);
-            assert_eq!(deck.first(), Some(node));
-        }
-        for node in [63, 64, 4_100] {
-            deck.unmark(node);
-            assert!(!deck.is_marked(node));
-        }
-        assert_eq!((deck.first(), deck.any()), (Some(4_999), true));
-        deck.unmark(4_999);
+        let deck = Deck::new(9_000, 0);
+        assert_eq!(deck.take_first(), None);
+        let nodes = [8_999, 4_100, 64, 63];
+        nodes.into_iter().for_each(|node| deck.mark(node));
+        deck.hand_over_to(4_101);
+        let order: Vec<_> = std::iter::from_fn(|| deck.take_first()).collect();
+        assert_eq!(order, [63, 64, 4_100, 4_101, 8_999]);
         assert!(!deck.any());
     }
 
     #[test]
     fn going_round_every_marked_node_has_its_turn() {
-        let deck = Deck::new(200);
-        for node in [3, 70, 199] {
-            deck.mark(node);
-        }
-        let round: Vec<_> = [0, 4, 71, 200].map(|from| deck.first_from(from)).into();
+        let deck = Deck::new(200, 0);
+        let round = [0, 4, 71, 200].map(|from| {
+            [3, 70, 199].into_iter().for_each(|node| deck.mark(node));
+            deck.take_from(from)
+        });
         assert_eq!(round, [Some(3), Some(70), Some(199), Some(3)]);
     }
 
     #[test]
     fn a_word_of_marks_marks_no_more_nodes_than_there_are() {
-        let deck = Deck::new(66);
+        let deck = Deck::new(66, 0);
         deck.mark_word(0, 0);
         assert!(!deck.any());
         deck.mark_word(1, u64::MAX);
-        assert_eq!((deck.first(), deck.first_from(65)), (Some(64), Some(65)));
-        deck.unmark(64);
-        deck.unmark(65);
-        assert!(!deck.any());
+        let order: Vec<_> = std::iter::from_fn(|| deck.take_first()).collect();
+        assert_eq!(order, [64, 65]);
+    }
+
+    #[test]
+    fn a_node_is_handed_over_to_once_and_before_those_further_from_a_sink() {
+        let deck = Deck::new(10, 0);
+        deck.mark(9);
+        for node in [5, 5, 7] {
+            deck.hand_over_to(node);
+        }
+        assert!(deck.is_marked(5) && deck.is_marked(7) && !deck.is_marked(6));
+        let order: Vec<_> = std::iter::from_fn(|| deck.take_first()).collect();
+        assert_eq!(order, [5, 7, 9]);
     }
 }

@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use deck::Deck;
+pub(crate) use deck::{Deck, Place};
 
 use crate::{
     adapt::Stepper,
@@ -47,8 +47,6 @@ pub(crate) struct LaneCore {
     attend_at: Cell<Stamp>,
     /// Causes taken in the step that is running, for the account of a failure.
     taken: Cell<u64>,
-    /// Whether a push of this step overflowed a `full: fail` edge.
-    overflowed: Cell<bool>,
 }
 
 impl LaneCore {
@@ -63,8 +61,11 @@ impl LaneCore {
             next_alarm: Cell::new(Stamp::MAX),
             attend_at: Cell::new(Stamp::ZERO),
             taken: Cell::new(0),
-            overflowed: Cell::new(false),
         }
+    }
+
+    pub(crate) fn place(&self, node: usize) -> Rc<Place> {
+        self.deck.place(node).clone()
     }
 
     pub(crate) fn name(&self, node: usize) -> &str {
@@ -86,9 +87,10 @@ impl LaneCore {
         self.taken.set(self.taken.get() + 1);
     }
 
+    /// A push of this step of `node` overflowed a `full: fail` edge.
     #[cold]
-    pub(crate) fn overflow(&self) {
-        self.overflowed.set(true);
+    pub(crate) fn overflow(&self, node: usize) {
+        self.deck.place(node).set(Place::OVERFLOWED, true);
     }
 
     fn ring_alarms(&self, now: Stamp) {
@@ -108,16 +110,18 @@ impl LaneCore {
     }
 }
 
-/// A node and how it stands.
-pub(crate) struct Slot {
+/// A node: what every step needs of it, and no more.
+struct Seat {
+    place: Rc<Place>,
     stepper: Box<dyn Stepper>,
+}
+
+/// How a node stands.
+pub(crate) struct Slot {
+    place: Rc<Place>,
     state: State,
     /// Whether it runs until it is told to stop.
     is_source: bool,
-    /// Whether a packet may wait on an input that its place on the deck does not tell of.
-    asks_inputs: bool,
-    /// Whether an output may be full that its place on the deck does not tell of.
-    asks_outputs: bool,
     /// Failures in a row.
     failures: u32,
     inputs: Vec<Rc<dyn InputView>>,
@@ -153,7 +157,7 @@ enum State {
 
 impl Slot {
     pub(crate) fn new(
-        stepper: Box<dyn Stepper>,
+        place: Rc<Place>,
         inputs: Vec<Rc<dyn InputView>>,
         outputs: Vec<Rc<dyn OutputView>>,
         wires: Vec<Rc<WireInput>>,
@@ -162,12 +166,14 @@ impl Slot {
         let feeds = |input: &&Rc<dyn InputView>| {
             input.state().trigger != Trigger::Latch && !input.state().feedback
         };
+        let is_source = wires.is_empty() && inputs.iter().filter(feeds).count() == 0;
+        place.set(Place::SPECIAL, is_source);
+        place.set(Place::ASKS_INPUTS, inputs.iter().any(|input| input.must_be_asked()));
+        place.set(Place::ASKS_OUTPUTS, outputs.iter().any(|output| output.must_be_asked()));
         Slot {
-            stepper,
+            place,
             state: State::Running,
-            is_source: wires.is_empty() && inputs.iter().filter(feeds).count() == 0,
-            asks_inputs: inputs.iter().any(|input| input.must_be_asked()),
-            asks_outputs: outputs.iter().any(|output| output.must_be_asked()),
+            is_source,
             failures: 0,
             inputs,
             outputs,
@@ -200,6 +206,13 @@ impl Slot {
         }
     }
 
+    fn enter(&mut self, state: State) {
+        self.state = state;
+        let is_running = state == State::Running;
+        self.place.set(Place::DEAF, !is_running);
+        self.place.set(Place::SPECIAL, self.is_source || !is_running || self.failures > 0);
+    }
+
     /// Lets producers of other lanes know of the room that the step made.
     fn settle_inputs(&self) {
         for input in &self.inputs {
@@ -214,9 +227,15 @@ const ATTENTION: Nanos = Nanos(500);
 /// A busy lane looks so often at its descriptors, which is a system call.
 const DESCRIPTORS: Nanos = Nanos::from_micros(50);
 
-/// So many steps go to the nodes nearest to a sink; the next goes to the one whose turn it is, so that a node that always
-/// has something to do starves nobody.
-const STEPS_BY_NEARNESS: u32 = 63;
+/// A spinning lane looks so often at what comes from other lanes before it reads the clock.
+const LOOKS_A_READING: u32 = 4;
+
+/// A busy lane tells so often what its meters do not know yet.
+const PUBLICATION: Nanos = Nanos::from_millis(1);
+
+/// After so many looks at what comes from outside, one step goes not to the node that is nearest to a sink but to the one
+/// whose turn it is, so that a node that always has something to do starves nobody.
+const LOOKS_BETWEEN_TURNS: u32 = 64;
 
 /// Before a node that failed with nothing in hand steps again under `on_error: skip`.
 const SKIP_PAUSE: Nanos = Nanos::from_millis(1);
@@ -232,18 +251,25 @@ pub(crate) enum Progress {
     Ended,
 }
 
+const NOBODY: usize = usize::MAX;
+
 /// One thread's set of nodes.
 pub(crate) struct Lane {
     core: LaneCore,
     /// Nearest to a sink first.
+    seats: Vec<Seat>,
+    /// As the seats.
     slots: Vec<Slot>,
     now: Stamp,
-    /// The node that is stepping.
-    stepping: Option<usize>,
-    /// Steps until one is given by turns.
+    /// The node that is stepping, or stepped last.
+    stepping: usize,
+    /// Looks at what comes from outside until a step is given by turns.
     until_fair: u32,
     /// Whose turn that is.
     fair: usize,
+    /// Edges inside the lane, by number.
+    locals: Vec<Rc<dyn InputView>>,
+    publish_at: Stamp,
     /// Nodes with a control input.
     controlled: Vec<usize>,
     /// Inputs from other lanes whose packets make a node step.
@@ -258,11 +284,24 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) fn new(core: LaneCore, slots: Vec<Slot>, assets: Arc<dyn Assets>, sleep: Sleep) -> Lane {
+    /// Its nodes, nearest to a sink first.
+    pub(crate) fn new(
+        core: LaneCore,
+        nodes: Vec<(Box<dyn Stepper>, Slot)>,
+        assets: Arc<dyn Assets>,
+        sleep: Sleep,
+    ) -> Lane {
+        let seat = |(stepper, slot): (Box<dyn Stepper>, Slot)| {
+            (Seat { place: slot.place.clone(), stepper }, slot)
+        };
+        let (seats, slots): (Vec<_>, Vec<_>) = nodes.into_iter().map(seat).unzip();
+        let mut locals = Vec::new();
         let mut from_outside = Vec::new();
         let mut controlled = Vec::new();
         for (node, slot) in slots.iter().enumerate() {
             core.deck.mark(node);
+            let inside = slot.inputs.iter().filter_map(|view| Some((view.number()?, view.clone())));
+            locals.extend(inside);
             let views = slot.inputs.iter();
             let asked = views.filter(|view| view.must_be_asked() && view.state().trigger != Trigger::Latch);
             from_outside.extend(asked.map(|view| (node, view.clone())));
@@ -270,18 +309,22 @@ impl Lane {
                 controlled.push(node);
             }
         }
+        locals.sort_by_key(|(number, _)| *number);
         Lane {
             open: slots.len(),
             now: core.clock.now(),
-            stepping: None,
-            until_fair: STEPS_BY_NEARNESS,
+            stepping: NOBODY,
+            until_fair: LOOKS_BETWEEN_TURNS,
             fair: 0,
+            locals: locals.into_iter().map(|(_, view)| view).collect(),
+            publish_at: Stamp::ZERO,
             controlled,
             from_outside,
             descriptors_at: Stamp::ZERO,
             // Virtual time stands still while nodes step.
             attention: if core.clock.is_virtual() { Nanos::ZERO } else { ATTENTION },
             core,
+            seats,
             slots,
             assets,
             sleep,
@@ -326,18 +369,21 @@ impl Lane {
 
     /// What a panicking step leaves half done is the node's own state, which a restart throws away.
     fn panicked(&mut self, panic: Box<dyn Any + Send>) {
-        let Some(node) = self.stepping.take() else { resume_unwind(panic) };
+        let node = std::mem::replace(&mut self.stepping, NOBODY);
+        if node == NOBODY {
+            resume_unwind(panic);
+        }
         let error = NodeError::new(format!("panicked: {}", panic_message(&*panic)));
         self.now = self.core.clock.now();
-        self.core.deck.place(node).ended.set(self.now);
+        self.core.deck.place(node).end_step(self.now);
         self.stepped(node, Err(error));
     }
 
     /// Sleeps until `until` or a ring. With a spin, the lane spins for so long before it sleeps, and wakes so much
     /// before `until` to spin up to it.
     fn rest(&mut self, until: Stamp) {
-        let now = self.look_at_clock();
-        let until_sleep = now + self.spin;
+        self.publish();
+        let until_sleep = self.now + self.spin;
         self.spin_until(until.min(until_sleep));
         let wake = if until == Stamp::MAX { until } else { until - self.spin };
         if self.core.deck.any() {
@@ -357,14 +403,24 @@ impl Lane {
         }
     }
 
+    /// Looks for something to do until `until`.
     fn spin_until(&mut self, until: Stamp) {
-        while self.now < until && !self.core.bell.has_rung() && !self.hears_from_outside() {
-            let core = &self.core;
-            self.sleep.look(|node| core.deck.mark(node));
-            if core.deck.any() {
-                return;
+        while self.now < until {
+            // The clock costs as much as several looks.
+            for _ in 0..LOOKS_A_READING {
+                if self.hears_from_outside() {
+                    // It is all known that there is to know.
+                    self.now = self.core.clock.now();
+                    self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
+                    return;
+                }
             }
             std::hint::spin_loop();
+            let core = &self.core;
+            self.sleep.look(|node| core.deck.mark(node));
+            if core.bell.has_rung() || core.deck.any() {
+                return;
+            }
             self.look_at_clock();
         }
     }
@@ -374,7 +430,7 @@ impl Lane {
         let deck = &self.core.deck;
         let mut heard = false;
         for (node, view) in &self.from_outside {
-            if !deck.place(*node).deaf.get() && view.look() == Queued::Packet {
+            if !deck.place(*node).is_any(Place::DEAF) && view.has_packet() {
                 deck.mark(*node);
                 heard = true;
             }
@@ -412,28 +468,31 @@ impl Lane {
     }
 
     /// Steps the ready node that is nearest to a sink. A panic of a node goes through.
+    #[inline(always)]
     fn advance(&mut self) -> Progress {
         if self.now >= self.core.attend_at.get() {
             self.attend();
         }
-        let node = match self.pick() {
-            Some(node) => node,
-            None => {
-                self.attend();
-                match self.pick() {
-                    Some(node) => node,
-                    None if self.open == 0 => return Progress::Ended,
-                    None => return Progress::Idle(self.core.next_alarm.get()),
-                }
-            }
-        };
-        self.core.deck.unmark(node);
+        let Some(node) = self.pick() else { return self.advance_if_any() };
         self.step(node);
         Progress::Stepped
     }
 
+    #[inline(never)]
+    fn advance_if_any(&mut self) -> Progress {
+        self.attend();
+        match self.pick() {
+            Some(node) => self.step(node),
+            None if self.open == 0 => return Progress::Ended,
+            None => return Progress::Idle(self.core.next_alarm.get()),
+        }
+        Progress::Stepped
+    }
+
     /// Marks the nodes that have something to do for a reason outside of this lane.
+    #[inline(never)]
     fn attend(&mut self) {
+        self.stepping = NOBODY;
         let Lane { core, now, .. } = self;
         core.bell.answer(|word, bits| core.deck.mark_word(word, bits));
         core.ring_alarms(*now);
@@ -441,45 +500,79 @@ impl Lane {
             self.sleep.look(|node| core.deck.mark(node));
             self.descriptors_at = *now + DESCRIPTORS;
         }
+        if *now >= self.publish_at {
+            self.publish();
+        }
         self.hears_from_outside();
+        self.until_fair -= 1;
         self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
     }
 
-    #[inline]
+    fn publish(&mut self) {
+        self.publish_at = self.now + PUBLICATION;
+        // A node alone has outputs whose other ends are no node's.
+        self.core.deck.publish(|edge| self.locals.get(edge).into_iter().for_each(|edge| edge.publish()));
+    }
+
+    #[inline(always)]
     fn pick(&mut self) -> Option<usize> {
+        if self.until_fair == 0 || !self.controlled.is_empty() {
+            return self.pick_with_care();
+        }
+        self.core.deck.take_first()
+    }
+
+    #[inline(never)]
+    fn pick_with_care(&mut self) -> Option<usize> {
         let deck = &self.core.deck;
-        if !self.controlled.is_empty() {
-            let marked = self.controlled.iter().copied().filter(|&node| deck.is_marked(node));
-            if let Some(urgent) = marked.into_iter().find(|&node| self.slots[node].has_urgent_packet()) {
-                return Some(urgent);
-            }
+        let mut marked = self.controlled.iter().copied().filter(|&node| deck.is_marked(node));
+        if let Some(urgent) = marked.find(|&node| self.slots[node].has_urgent_packet()) {
+            deck.take(urgent);
+            return Some(urgent);
         }
         if self.until_fair > 0 {
-            self.until_fair -= 1;
-            return deck.first();
+            return deck.take_first();
         }
-        self.until_fair = STEPS_BY_NEARNESS;
-        let node = deck.first_from(self.fair)?;
+        self.until_fair = LOOKS_BETWEEN_TURNS;
+        let node = deck.take_from(self.fair)?;
         self.fair = node + 1;
         Some(node)
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, node: usize) {
-        let slot = &mut self.slots[node];
-        if slot.state != State::Running || slot.is_source {
+        let seat = &mut self.seats[node];
+        if !seat.place.is_clear() {
             return self.step_with_care(node);
         }
-        self.step_running(node);
+        seat.place.begin_step();
+        self.stepping = node;
+        self.core.taken.set(0);
+        let result = seat.stepper.step(&mut Ctx::new(&self.core, node, self.now));
+        self.now = self.core.clock.now();
+        seat.place.end_step(self.now);
+        if seat.place.is_clear() && matches!(result, Ok(Flow::Idle)) {
+            if seat.place.has_queued() {
+                self.core.deck.mark(node);
+            }
+            return;
+        }
+        self.stepped(node, result);
     }
 
+    #[inline(never)]
     fn step_with_care(&mut self, node: usize) {
+        self.stepping = NOBODY;
         let slot = &mut self.slots[node];
         if slot.state == State::Running && slot.is_source && self.core.run.is_stopping() {
-            slot.state = State::Finishing;
+            slot.enter(State::Finishing);
         }
         match slot.state {
-            State::Running => self.step_running(node),
+            State::Running => {
+                if self.has_room(node) {
+                    self.call(node, |stepper, ctx| stepper.step(ctx));
+                }
+            }
             State::Restarting(_) if slot.is_source && self.core.run.is_stopping() => self.close(node),
             State::Restarting(at) if at <= self.now => self.restart(node),
             State::Restarting(at) => self.core.wake_at(node, at),
@@ -489,77 +582,66 @@ impl Lane {
         }
     }
 
-    #[inline]
-    fn step_running(&mut self, node: usize) {
-        if !self.has_room(node) {
-            return;
-        }
-        let mut ctx = Ctx::new(&self.core, node, self.now);
-        let result = self.slots[node].stepper.step(&mut ctx);
+    fn call(
+        &mut self,
+        node: usize,
+        call: impl FnOnce(&mut dyn Stepper, &mut Ctx<'_>) -> Result<Flow, NodeError>,
+    ) {
+        let slot = &mut self.slots[node];
+        slot.place.begin_step();
+        slot.place.set(Place::DEAF, slot.state != State::Running);
+        self.stepping = node;
+        self.core.taken.set(0);
+        let stepper = &mut *self.seats[node].stepper;
+        let result = call(stepper, &mut Ctx::new(&self.core, node, self.now));
+        self.now = self.core.clock.now();
+        slot.place.end_step(self.now);
         self.stepped(node, result);
     }
 
-    /// Whether the node may step, and if so, it does now.
-    #[inline]
-    fn has_room(&mut self, node: usize) -> bool {
-        let core = &self.core;
-        let place = core.deck.place(node);
-        if place.full.get() > 0 || place.refused.get() || self.slots[node].asks_outputs {
-            // All of them, so that each edge knows whether it keeps the node.
-            let mut room = true;
-            for output in &self.slots[node].outputs {
-                room &= output.has_room(self.now);
-            }
-            place.refused.set(!room);
-            if !room {
-                place.deaf.set(true);
-                return false;
-            }
+    /// Whether the outputs have room for a step; if not, the node is marked when they have.
+    fn has_room(&self, node: usize) -> bool {
+        let slot = &self.slots[node];
+        if !slot.place.is_any(Place::FULL | Place::REFUSED | Place::ASKS_OUTPUTS) {
+            return true;
         }
-        core.deck.begin_step();
-        core.taken.set(0);
-        self.stepping = Some(node);
-        true
+        // All of them, so that each edge knows whether it keeps the node.
+        let mut room = true;
+        for output in &slot.outputs {
+            room &= output.has_room(self.now);
+        }
+        slot.place.set(Place::REFUSED, !room);
+        if !room {
+            slot.place.set(Place::DEAF, true);
+        }
+        room
     }
 
-    /// The step of `node` is over.
-    #[inline]
-    fn stepped(&mut self, node: usize, result: Result<Flow, NodeError>) {
-        self.now = self.core.clock.now();
-        self.stepping = None;
+    /// A step of `node` is over that is not simply that.
+    #[inline(never)]
+    fn stepped(&mut self, node: usize, mut result: Result<Flow, NodeError>) {
+        self.stepping = NOBODY;
         let slot = &mut self.slots[node];
-        let place = self.core.deck.place(node);
-        place.ended.set(self.now);
-        place.deaf.set(slot.state != State::Running);
-        if self.core.overflowed.get() {
-            return self.overflowed(node, result);
+        if slot.place.is_any(Place::OVERFLOWED) {
+            slot.place.set(Place::OVERFLOWED, false);
+            result = result.and_then(|_| {
+                Err(NodeError::new(
+                    "an output edge with `full: fail` overflowed; give it more capacity or another policy",
+                ))
+            });
         }
         if slot.failures > 0 && result.is_ok() && (self.core.taken.get() > 0 || slot.is_source) {
             // A step with nothing in hand proves nothing.
             slot.failures = 0;
+            slot.enter(slot.state);
         }
-        if slot.state == State::Running
-            && let Ok(Flow::Idle) = result
-            && !slot.asks_inputs
-            && !place.ending.get()
-        {
-            if place.queued.get() > 0 {
-                self.core.deck.mark(node);
-            }
-            return;
-        }
-        self.stepped_otherwise(node, result);
-    }
-
-    fn stepped_otherwise(&mut self, node: usize, result: Result<Flow, NodeError>) {
-        let slot = &mut self.slots[node];
         slot.settle_inputs();
         match (slot.state, result) {
             (State::Finishing, Ok(Flow::Done)) => self.close(node),
             (State::Finishing, Ok(Flow::Idle | Flow::Busy)) => {}
             (_, Ok(Flow::Again)) => self.core.deck.mark(node),
             (_, Ok(Flow::Done)) => self.finish(node),
-            (_, Ok(Flow::Busy)) => self.core.deck.place(node).deaf.set(true),
+            (_, Ok(Flow::Busy)) => slot.place.set(Place::DEAF, true),
             (_, Ok(Flow::Idle)) => match slot.supply() {
                 Supply::Packet => self.core.deck.mark(node),
                 Supply::Ended => self.finish(node),
@@ -574,35 +656,22 @@ impl Lane {
         }
     }
 
-    #[cold]
-    fn overflowed(&mut self, node: usize, result: Result<Flow, NodeError>) {
-        self.core.overflowed.set(false);
-        let overflow = || {
-            NodeError::new("an output edge with `full: fail` overflowed; give it more capacity or another policy")
-        };
-        self.stepped_otherwise(node, result.and_then(|_| Err(overflow())));
-    }
-
     fn finish(&mut self, node: usize) {
-        self.slots[node].state = State::Finishing;
-        if !self.has_room(node) {
-            return;
+        self.slots[node].enter(State::Finishing);
+        if self.has_room(node) {
+            self.call(node, |stepper, ctx| stepper.finish(ctx));
         }
-        let mut ctx = Ctx::new(&self.core, node, self.now);
-        let result = self.slots[node].stepper.finish(&mut ctx);
-        self.stepped(node, result);
     }
 
     fn close(&mut self, node: usize) {
         let slot = &mut self.slots[node];
-        slot.state = State::Closing;
-        self.core.deck.place(node).deaf.set(true);
+        slot.enter(State::Closing);
         let mut flushed = true;
         for output in &slot.outputs {
             flushed &= output.flush();
         }
         if flushed {
-            slot.state = State::Closed;
+            slot.enter(State::Closed);
             slot.outputs.iter().for_each(|output| output.close());
             slot.inputs.iter().for_each(|input| input.leave());
             self.open -= 1;
@@ -612,6 +681,7 @@ impl Lane {
     fn failed(&mut self, node: usize, error: &NodeError, lost: u64) {
         let slot = &mut self.slots[node];
         slot.failures += 1;
+        slot.enter(slot.state);
         let again = match slot.on_error {
             OnError::Fail => None,
             OnError::Skip => {
@@ -625,8 +695,7 @@ impl Lane {
             }
             OnError::Restart(restart) => back_off(restart, slot.failures).map(|wait| {
                 let at = self.now + wait;
-                slot.state = State::Restarting(at);
-                self.core.deck.place(node).deaf.set(true);
+                slot.enter(State::Restarting(at));
                 self.core.wake_at(node, at);
             }),
         };
@@ -637,15 +706,14 @@ impl Lane {
     }
 
     fn restart(&mut self, node: usize) {
-        let slot = &mut self.slots[node];
+        let stepper = &mut self.seats[node].stepper;
         let mut build = Build { core: &self.core, node, assets: &*self.assets, sleep: &mut self.sleep };
         // A panic while it is made is a failure to make it.
-        let made = catch_unwind(AssertUnwindSafe(|| slot.stepper.remake(&mut build)))
+        let made = catch_unwind(AssertUnwindSafe(|| stepper.remake(&mut build)))
             .unwrap_or_else(|panic| Err(BuildError::new(format!("panicked: {}", panic_message(&*panic)))));
         match made {
             Ok(()) => {
-                slot.state = State::Running;
-                self.core.deck.place(node).deaf.set(false);
+                self.slots[node].enter(State::Running);
                 self.core.deck.mark(node);
                 // It may be the first of its lane that watches a descriptor.
                 self.sleep.settle(&self.core.bell);

@@ -79,7 +79,13 @@ impl Worst {
     /// Whether a row of that rank would be kept.
     #[inline]
     pub(crate) fn wants(&self, rank: u64) -> bool {
-        rank >= self.keys[WORST - 1].get()
+        rank >= self.from()
+    }
+
+    /// The lowest rank that would be kept.
+    #[inline]
+    pub(crate) fn from(&self) -> u64 {
+        self.keys[WORST - 1].get()
     }
 
     /// Keeps a row that is [wanted](Self::wants); of equal ranks the first stays.

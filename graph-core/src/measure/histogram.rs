@@ -38,6 +38,22 @@ impl Histogram {
         }
     }
 
+    /// Records samples whose sum is below 2^64. Only one thread may do so. Returns the largest.
+    #[inline(always)]
+    pub(super) fn record_all(&self, samples: impl Iterator<Item = u64>) -> u64 {
+        let (mut sum, mut max) = (0, 0);
+        for nanos in samples {
+            self.counts[bucket(nanos)].add(1);
+            sum += nanos;
+            max = max.max(nanos);
+        }
+        self.sum.add(sum);
+        if max > self.max.get() {
+            self.max.set(max);
+        }
+        max
+    }
+
     /// What was recorded so far.
     pub fn snapshot(&self) -> Snapshot {
         let counts: Vec<u64> = self.counts.iter().map(Counter::get).collect();

@@ -1,5 +1,7 @@
 //! The meter of one edge.
 
+use std::cell::Cell;
+
 use super::{
     Sample, Snapshot,
     counter::{Counter, Sum, Worst},
@@ -130,10 +132,10 @@ impl EdgeMeter {
         }
     }
 
-    /// Producer: a packet was handed over, also one that is then dropped.
+    /// Producer: so many packets were handed over, also those that are then dropped.
     #[inline]
-    pub fn sent(&self) {
-        self.producer.sent.add(1);
+    pub fn sent(&self, packets: u64) {
+        self.producer.sent.add(packets);
     }
 
     /// Producer: the edge was full and kept its producer from stepping for so long.
@@ -193,6 +195,24 @@ impl EdgeMeter {
                 age: Some(Nanos(sample.taken.0 - sample.origin.0)),
             },
         );
+    }
+
+    /// Whether no more than latency and age is measured of a packet that is not among the worst.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.consumer.recorder.is_plain()
+    }
+
+    /// From which latency on a packet is among the worst of an edge that [is plain](Self::is_plain).
+    #[inline]
+    pub(crate) fn worst_from(&self) -> u64 {
+        self.consumer.worst.from()
+    }
+
+    /// Consumer: packets were taken, none of them among the worst, with these latencies and ages in nanoseconds; on an edge
+    /// that [is plain](Self::is_plain).
+    pub(crate) fn taken_plainly(&self, times: &[Cell<[u32; 2]>]) {
+        self.consumer.taken.add(times.len() as u64);
+        self.consumer.recorder.record_plainly(times);
     }
 
     #[cold]
@@ -394,9 +414,9 @@ mod tests {
     #[test]
     fn the_warm_up_is_counted_and_not_measured() {
         let meter = meter(vec![at_most(None, Stat::Max, 10), limit(Bound::DropsAtMost(0.0))], false);
-        meter.sent();
+        meter.sent(1);
         meter.taken(&Sample { warm_up: true, ..packet(0, 500, 900) });
-        meter.sent();
+        meter.sent(1);
         meter.dropped(Side::Producer, true);
         assert_eq!(verdicts(&meter), [Verdict::NoData, Verdict::NoData]);
         assert_eq!((meter.counts().warm_up, meter.counts().taken), (1, 1));
@@ -522,7 +542,7 @@ mod tests {
             let meter = meter(vec![], false);
             let mut left = 0;
             for fate in &fates {
-                meter.sent();
+                meter.sent(1);
                 match *fate {
                     Fate::Taken => meter.taken(&packet(100, 110, 120)),
                     Fate::WarmUp => meter.taken(&Sample { warm_up: true, ..packet(100, 110, 120) }),

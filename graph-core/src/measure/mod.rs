@@ -8,10 +8,12 @@ mod counter;
 mod histogram;
 mod meter;
 mod path;
+mod pending;
 mod recorder;
 mod sample;
 
 pub use histogram::{Histogram, Snapshot};
 pub use meter::{Counts, EdgeMeter, EdgeSpec, Side};
+pub(crate) use pending::Pending;
 pub use path::{Lineage, Part, PathCounts, PathMeter, PathSpec, WorstLineage};
 pub use sample::{Hop, Sample};

@@ -1,5 +1,7 @@
 //! What edges and paths measure alike: a histogram for each measure, and a counter for each limit.
 
+use std::cell::Cell;
+
 use super::{
     Histogram, Snapshot,
     causes::{Causes, Ended, Place},
@@ -103,6 +105,20 @@ impl Recorder {
             Measure::Cost => times.cost,
             Measure::First if !first => None,
             _ => times.latency,
+        }
+    }
+
+    /// Whether a packet is recorded by latency and age alone, and ranks by latency.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.more && self.causes.is_none() && self.worst_by == Measure::Latency
+    }
+
+    /// Records packets by latency and age.
+    pub(crate) fn record_plainly(&self, times: &[Cell<[u32; 2]>]) {
+        for (place, measure) in [Measure::Latency, Measure::Age].into_iter().enumerate() {
+            if let Some(series) = &self.series[measure as usize] {
+                series.record_all(times.iter().map(|times| u64::from(times.get()[place])));
+            }
         }
     }
 
@@ -238,6 +254,17 @@ impl Series {
         }
         if !self.first_samples.is_empty() {
             self.keep(nanos);
+        }
+    }
+
+    #[inline(always)]
+    fn record_all(&self, nanos: impl Iterator<Item = u64> + Clone) {
+        let max = self.histogram.record_all(nanos.clone());
+        for limit in self.limits.iter().filter(|limit| max > limit.limit) {
+            limit.over.add(nanos.clone().filter(|nanos| *nanos > limit.limit).count() as u64);
+        }
+        if !self.first_samples.is_empty() {
+            nanos.for_each(|nanos| self.keep(nanos));
         }
     }
 

@@ -315,6 +315,8 @@ mod tests {
                 }],
                 order: Vec::new(),
                 allocations: Vec::new(),
+                quantiles: Vec::new(),
+                queues: Vec::new(),
             };
             let meter = |edge: &PlanEdge| {
                 Arc::new(EdgeMeter::new(&EdgeSpec {
@@ -341,7 +343,7 @@ mod tests {
             let hops = [hop(100), hop(100 + millis)];
             for (meter, hop) in self.edges.iter().zip(&hops) {
                 let Hop { began, sent, taken, held } = *hop;
-                meter.sent();
+                meter.sent(1);
                 meter.taken(&Sample { origin: stamp(100), began, sent, taken, held, ..Sample::default() });
             }
             let lineage = Lineage { seq: 3, turn: 1, warm_up: false, origin: stamp(100), hops: &hops };
@@ -462,7 +464,7 @@ mod tests {
     #[test]
     fn packets_that_nobody_accounts_for_are_noted() {
         let rig = Rig::new(Budget::default());
-        rig.edges[0].sent();
+        rig.edges[0].sent(1);
         let report = rig.run().report();
         assert_eq!(report.notes[0].node, "mic.audio -> sink.audio");
         rig.edges[0].left(1);

@@ -12,11 +12,10 @@ use super::{
 use crate::{
     asset::Assets,
     bell::{Bell, Waker},
-    check::{Plan, PlanEdge, PlanLane},
+    check::{Plan, PlanEdge},
     diagnostic::Diagnostics,
     edge::{EdgeState, WireTable},
-    file::{Full, QueueSpec},
-    kind::{Arity, KindSpec, Kinds, PortRole, PortSpec, Trigger},
+    kind::{Arity, KindSpec, Kinds, PortRole, PortSpec},
     measure::{EdgeMeter, EdgeSpec, PathMeter, PathSpec},
     record::{PathEnd, Recorder},
     registry::Registry,
@@ -77,7 +76,7 @@ impl<'a> Preparation<'a> {
         let mut places = vec![0; plan.nodes.len()];
         let bells: Vec<_> = plan.lanes.iter().map(|lane| Arc::new(Bell::new(lane.nodes.len()))).collect();
         for lane in &plan.lanes {
-            for (place, node) in by_distance(plan, lane).into_iter().enumerate() {
+            for (place, node) in plan.served(lane).into_iter().enumerate() {
                 places[node] = place;
             }
         }
@@ -111,7 +110,9 @@ impl<'a> Preparation<'a> {
             name: lane.name.clone(),
             spec: lane.spec.clone(),
             bell: self.bells[index].clone(),
-            nodes: by_distance(self.plan, lane)
+            nodes: self
+                .plan
+                .served(lane)
                 .into_iter()
                 .map(|node| nodes[node].take().expect("a node is in one lane"))
                 .collect(),
@@ -175,7 +176,7 @@ impl<'a> Preparation<'a> {
             node(nodes, to.node).wire_rx.push((to_port.name, WireInput { table, closed, recorder }));
             return;
         }
-        let queue = queue(edge.queue, to_port);
+        let queue = edge.queue.before(to_port);
         let meter = self.edges[index].clone();
         let (producer, consumer) = (self.waker(from), self.waker(to.node));
         let run = self.run.clone();
@@ -211,22 +212,6 @@ impl<'a> Preparation<'a> {
 
     fn waker(&self, node: usize) -> Waker {
         Waker::new(self.bells[self.plan.nodes[node].lane].clone(), self.places[node])
-    }
-}
-
-/// The nodes of a lane, nearest to a sink first; of equals the one further down the graph.
-fn by_distance(plan: &Plan, lane: &PlanLane) -> Vec<usize> {
-    // A lane's nodes are in the plan's order.
-    let mut order: Vec<usize> = lane.nodes.iter().rev().copied().collect();
-    order.sort_by_key(|&node| plan.nodes[node].to_sink);
-    order
-}
-
-/// A latch keeps the newest, whatever the file says of the queue before it.
-fn queue(queue: QueueSpec, to: &PortSpec) -> QueueSpec {
-    match to.trigger() {
-        Trigger::Latch => QueueSpec { full: Full::DropOldest, ..queue },
-        Trigger::Trigger | Trigger::Control => queue,
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use super::core::RunCore;
 use crate::{
-    adapt::AnyParams,
+    adapt::{AnyParams, Stepper},
     asset::Assets,
     bell::Bell,
     build::Build,
@@ -97,12 +97,13 @@ impl LaneSetup {
     /// Makes the lane on the calling thread, which is the one that will run it. All nodes are tried, so that all
     /// that is wrong is told at once.
     pub(crate) fn make(self, run: Arc<RunCore>, assets: Arc<dyn Assets>) -> Result<Lane, Vec<NotMade>> {
-        let deck = Rc::new(Deck::new(self.nodes.len()));
+        let deck = Rc::new(Deck::new(self.nodes.len(), self.locals.len()));
         let names = self.nodes.iter().map(|node| node.id.clone()).collect();
         let core = LaneCore::new(run, deck.clone(), self.bell, names);
         let mut wirings: Vec<Wiring> = self.nodes.iter().map(|_| Wiring::default()).collect();
-        for LocalSetup { state, link, from, to, recorder } in self.locals {
-            let edge = link(state, Ends { deck: deck.clone(), producer: from.0, consumer: to.0 }, recorder);
+        for (number, LocalSetup { state, link, from, to, recorder }) in self.locals.into_iter().enumerate() {
+            let ends = Ends { deck: deck.clone(), number, producer: from.0, consumer: to.0 };
+            let edge = link(state, ends, recorder);
             wirings[from.0].tx.push((from.1, TxEnd::Local(edge.clone())));
             wirings[to.0].rx.push((to.1, RxEnd::Local(edge)));
         }
@@ -135,7 +136,11 @@ impl LaneSetup {
 }
 
 impl NodeSetup {
-    fn make(self, wiring: &mut Wiring, build: &mut Build<'_>) -> Result<Slot, BuildError> {
+    fn make(
+        self,
+        wiring: &mut Wiring,
+        build: &mut Build<'_>,
+    ) -> Result<(Box<dyn Stepper>, Slot), BuildError> {
         let rx = self.rx.into_iter();
         wiring.rx.extend(rx.map(|CrossRxSetup { port, end, recorder }| (port, RxEnd::Cross(end, recorder))));
         wiring.tx.extend(self.tx.into_iter().map(|(port, end)| (port, TxEnd::Cross(end))));
@@ -146,6 +151,7 @@ impl NodeSetup {
         let inputs = std::mem::take(&mut wiring.inputs);
         let outputs = std::mem::take(&mut wiring.outputs);
         let wires = std::mem::take(&mut wiring.wires);
-        Ok(Slot::new(stepper, inputs, outputs, wires, self.on_error))
+        let slot = Slot::new(build.core.place(build.node), inputs, outputs, wires, self.on_error);
+        Ok((stepper, slot))
     }
 }

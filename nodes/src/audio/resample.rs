@@ -1,6 +1,6 @@
 //! Sound at another rate.
 
-use graph_core::{Build, BuildError, Cause, Cx, Kind, NodeError, Transform};
+use graph_core::{Build, BuildError, Cause, Cx, Fault, Kind, NodeError, Transform};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -44,6 +44,11 @@ impl Kind for Resample {
     const KIND: &'static str = "audio/resample";
     const ABOUT: &'static str = "Sound at another rate, the same to the bit however it is cut into packets.";
     type Params = ResampleParams;
+
+    fn check(params: &ResampleParams) -> Vec<Fault> {
+        let to = Rate(params.to);
+        Fault::of("to", Resampler::new(params.from.map_or(to, Rate), to)).into_iter().collect()
+    }
 
     fn new(params: &ResampleParams, _: &mut Build<'_>) -> Result<Self, BuildError> {
         let to = Rate(params.to);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graph_core::{Build, BuildError, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports};
+use graph_core::{Build, BuildError, Ctx, Fault, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -131,20 +131,28 @@ pub struct TonesPorts {
     out: Out<Audio>,
 }
 
+/// The rate that a parameter asks for.
+fn rate(params: &TonesParams) -> Result<Rate, BuildError> {
+    if (1_000..=384_000).contains(&params.rate) {
+        Ok(Rate(params.rate))
+    } else {
+        Err(BuildError::new(format!("a tone at {} Hz: choose a rate of 1000 to 384000", params.rate)))
+    }
+}
+
 impl Kind for Tones {
     const KIND: &'static str = "audio/tones";
     const ABOUT: &'static str =
         "The query tone while the machine thinks, the uncertain tone when it is not sure.";
     type Params = TonesParams;
 
+    fn check(params: &TonesParams) -> Vec<Fault> {
+        Fault::of("rate", rate(params)).into_iter().collect()
+    }
+
     fn new(params: &TonesParams, _: &mut Build<'_>) -> Result<Self, BuildError> {
-        if !(1_000..=384_000).contains(&params.rate) {
-            return Err(BuildError::new(format!(
-                "a tone at {} Hz: choose a rate of 1000 to 384000",
-                params.rate
-            )));
-        }
-        let audio = |tone: Tone| tone.audio(Rate(params.rate));
+        let rate = rate(params)?;
+        let audio = |tone: Tone| tone.audio(rate);
         Ok(Tones {
             query: params.query.then(|| audio(Tone::QUERY)),
             uncertain: params.uncertain.then(|| audio(Tone::UNCERTAIN)),

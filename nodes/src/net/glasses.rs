@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use graph_core::{Build, BuildError, Cause, Ctx, Done, Flow, Kind, Nanos, Node, NodeError, Ports, WireIn};
+use graph_core::{
+    Build, BuildError, Cause, Ctx, Done, Fault, Flow, Kind, Nanos, Node, NodeError, Ports, WireIn,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
     listen::{Listen, Listener},
     receive::{Formats, Received, default_formats},
+    socket::check_address,
 };
 use crate::{sound::file::WavWriter, types::Rate};
 
@@ -68,6 +71,10 @@ impl Kind for Glasses {
     const KIND: &'static str = "net/glasses";
     const ABOUT: &'static str = "The far end of an answer: hears RTP audio and writes it to a wav.";
     type Params = GlassesParams;
+
+    fn check(params: &GlassesParams) -> Vec<Fault> {
+        Fault::of("bind", check_address(&params.bind)).into_iter().collect()
+    }
 
     fn new(params: &GlassesParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
         let listen = Listen {

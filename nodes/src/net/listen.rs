@@ -36,8 +36,6 @@ pub(crate) struct Listener {
     /// When the sender was found to have ended.
     closed: Option<Stamp>,
     ended: bool,
-    /// Whether the run has the kernel's clock, so that its stamps mean something.
-    real_time: bool,
     notes: Notes,
 }
 
@@ -56,7 +54,7 @@ struct Notes {
 
 impl Listener {
     pub(crate) fn new(listen: Listen<'_>, build: &mut Build<'_>) -> Result<Listener, BuildError> {
-        let socket = Receiving::bind(listen.bind)?;
+        let socket = Receiving::bind(listen.bind, build.clock().clone())?;
         build.watch(&socket)?;
         Ok(Listener {
             socket,
@@ -66,7 +64,6 @@ impl Listener {
             heard: None,
             closed: None,
             ended: false,
-            real_time: !build.clock().is_virtual(),
             notes: Notes {
                 lost: build.counter("lost", "Packets that never came."),
                 late: build.counter("late", "Packets that came after the wait for them was over."),
@@ -96,7 +93,7 @@ impl Listener {
             match self.socket.receive()? {
                 Some((arrival, datagram)) => {
                     let now = ctx.now();
-                    let arrived = if self.real_time { arrival.arrived } else { now };
+                    let arrived = arrival.arrived;
                     self.heard = Some(now);
                     self.notes.stamp_error.at_least(arrival.error.0);
                     let cause = |header: &Header| {

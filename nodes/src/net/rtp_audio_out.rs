@@ -1,14 +1,19 @@
 //! An answer as RTP over UDP.
 
 use graph_core::{
-    Build, BuildError, Cause, Counter, Ctx, Done, Flow, In, Kind, Nanos, Node, NodeError, Ports, Taken,
-    WireOut,
+    Build, BuildError, Cause, Counter, Ctx, Done, Fault, Flow, In, Kind, Nanos, Node, NodeError, Ports,
+    Taken, WireOut,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    packetize::Packetizer, playout::Playout, rtcp, rtp::Ssrc, socket::Sending, speech_player::payload_type,
+    packetize::Packetizer,
+    playout::Playout,
+    rtcp,
+    rtp::Ssrc,
+    socket::{Sending, check_address},
+    speech_player::payload_type,
 };
 use crate::types::{Audio, Rate};
 
@@ -73,6 +78,12 @@ impl Kind for RtpAudioOut {
     const KIND: &'static str = "net/rtp-audio-out";
     const ABOUT: &'static str = "Sound as RTP over UDP, paced in real time.";
     type Params = RtpAudioOutParams;
+
+    fn check(params: &RtpAudioOutParams) -> Vec<Fault> {
+        let address = Fault::of("to", check_address(&params.to));
+        let payload_type = Fault::of("payload_type", payload_type(params.payload_type));
+        address.into_iter().chain(payload_type).collect()
+    }
 
     fn new(params: &RtpAudioOutParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
         let rate = Rate(params.rate);

@@ -6,21 +6,20 @@ use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd},
 };
 
-use graph_core::{Nanos, Stamp};
+use graph_core::{
+    Clock, Nanos, Stamp,
+    time::{ClockPair, Kernel},
+};
 use nix::{
     errno::Errno,
     sys::{
         socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt},
         time::TimeSpec,
     },
-    time::{ClockId, clock_gettime},
 };
 
 /// No datagram is longer: a UDP length is 16 bits wide.
 const LARGEST: usize = 65_535;
-
-/// A clock pair is read anew when it is older than this.
-const PAIR_LIFE: Nanos = Nanos::from_millis(900);
 
 /// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +55,7 @@ pub enum SocketError {
 pub struct Arrival {
     /// Bytes at the front of the buffer.
     pub len: usize,
-    /// On the monotonic clock.
+    /// On the run's clock; where that is virtual, when it was read.
     pub arrived: Stamp,
     /// By how much `arrived` may be off.
     pub error: Nanos,
@@ -67,17 +66,18 @@ pub struct Receiving {
     socket: UdpSocket,
     buffer: Box<[u8]>,
     control: Vec<u8>,
+    clock: Clock,
     pair: Option<ClockPair>,
     overflowed: u64,
 }
 
 impl Receiving {
-    /// Listens at `address`, such as `127.0.0.1:5004`.
+    /// Listens at `address`, such as `127.0.0.1:5004`, and tells arrivals by `clock`.
     ///
     /// # Errors
     ///
     /// When the port is in use, needs privileges, or the address is not of this machine.
-    pub fn bind(address: &str) -> Result<Receiving, SocketError> {
+    pub fn bind(address: &str, clock: Clock) -> Result<Receiving, SocketError> {
         let at = resolve(address)?;
         let socket = UdpSocket::bind(at).map_err(|source| socket_error(at, source))?;
         let system = |errno: Errno| socket_error(at, errno.into());
@@ -88,6 +88,7 @@ impl Receiving {
             socket,
             buffer: vec![0; LARGEST].into(),
             control: nix::cmsg_space!(TimeSpec, u32),
+            clock,
             pair: None,
             overflowed: 0,
         })
@@ -127,13 +128,18 @@ impl Receiving {
                 _ => {}
             }
         }
-        let now = monotonic()?;
-        let pair = match self.pair {
-            Some(pair) if pair.is_fresh(now) => pair,
-            _ => *self.pair.insert(ClockPair::read()?),
+        let now = self.clock.now();
+        let (arrived, error) = match stamp {
+            Some(real) if !self.clock.is_virtual() => {
+                let pair = match self.pair {
+                    Some(pair) if pair.is_fresh(now) => pair,
+                    _ => *self.pair.insert(ClockPair::read(&self.clock, Kernel::Realtime)),
+                };
+                (pair.convert(real), pair.error())
+            }
+            _ => (now, Nanos::ZERO),
         };
-        let arrived = stamp.map_or(now, |real| pair.convert(real));
-        Ok(Some((Arrival { len, arrived, error: pair.error }, &self.buffer[..len])))
+        Ok(Some((Arrival { len, arrived, error }, &self.buffer[..len])))
     }
 
     /// Datagrams that the kernel had no room for.
@@ -224,46 +230,8 @@ impl Sending {
     }
 }
 
-/// CLOCK_REALTIME and CLOCK_MONOTONIC at one moment.
-#[derive(Clone, Copy, Debug)]
-struct ClockPair {
-    monotonic: Stamp,
-    real: i128,
-    error: Nanos,
-}
-
-impl ClockPair {
-    /// The closest of a few readings.
-    fn read() -> io::Result<ClockPair> {
-        let mut best: Option<ClockPair> = None;
-        for _ in 0..3 {
-            let before = monotonic()?;
-            let real = nanos(clock_gettime(ClockId::CLOCK_REALTIME)?);
-            let after = monotonic()?;
-            let spread = after.since(before).unwrap_or(Nanos::MAX);
-            let error = Nanos(spread.0.div_ceil(2));
-            if best.is_none_or(|best| error < best.error) {
-                best = Some(ClockPair { monotonic: before + Nanos(spread.0 / 2), real, error });
-            }
-        }
-        Ok(best.expect("three readings have a best one"))
-    }
-
-    fn is_fresh(&self, now: Stamp) -> bool {
-        now.since(self.monotonic).is_some_and(|age| age < PAIR_LIFE)
-    }
-
-    fn convert(&self, real: i128) -> Stamp {
-        Stamp((i128::from(self.monotonic.0) + real - self.real).max(0) as u64)
-    }
-}
-
-fn nanos(time: TimeSpec) -> i128 {
-    i128::from(time.tv_sec()) * 1_000_000_000 + i128::from(time.tv_nsec())
-}
-
-fn monotonic() -> io::Result<Stamp> {
-    Ok(Stamp(nanos(clock_gettime(ClockId::CLOCK_MONOTONIC)?) as u64))
+fn nanos(time: TimeSpec) -> u64 {
+    u64::try_from(time.tv_sec()).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec()).unwrap_or(0)
 }
 
 fn resolve(address: &str) -> Result<SocketAddr, SocketError> {
@@ -284,8 +252,18 @@ fn socket_error(address: SocketAddr, source: io::Error) -> SocketError {
 mod tests {
     use super::*;
 
+    #[test]
+    fn the_text_of_an_address_is_judged_without_looking_the_host_up() {
+        for good in ["127.0.0.1:5004", "[::1]:0", "glasses.home:65535"] {
+            assert!(check_address(good).is_ok(), "{good}");
+        }
+        for bad in ["", "127.0.0.1", ":5004", "127.0.0.1:", "127.0.0.1:65536", "glasses:rtp"] {
+            assert!(check_address(bad).is_err(), "{bad}");
+        }
+    }
+
     fn pair() -> (Receiving, Sending) {
-        let receiving = Receiving::bind("127.0.0.1:0").unwrap();
+        let receiving = Receiving::bind("127.0.0.1:0", Clock::monotonic()).unwrap();
         let sending = Sending::connect(&receiving.address().unwrap().to_string()).unwrap();
         (receiving, sending)
     }
@@ -294,10 +272,11 @@ mod tests {
     fn datagrams_arrive_whole_with_the_kernels_stamp() {
         let (mut receiving, mut sending) = pair();
         assert!(receiving.receive().unwrap().is_none());
-        let before = monotonic().unwrap();
+        let clock = Clock::monotonic();
+        let before = clock.now();
         assert!(sending.send(b"one").unwrap());
         assert!(sending.send(&[7; 60_000]).unwrap());
-        let after = monotonic().unwrap();
+        let after = clock.now();
         let (arrival, bytes) = receiving.receive().unwrap().unwrap();
         assert_eq!(bytes, b"one");
         assert!(arrival.error < Nanos::from_millis(1));
@@ -327,7 +306,7 @@ mod tests {
     fn a_busy_port_says_which_and_what_to_do() {
         let (receiving, _) = pair();
         let address = receiving.address().unwrap();
-        let error = Receiving::bind(&address.to_string()).err().unwrap();
+        let error = Receiving::bind(&address.to_string(), Clock::kernel()).err().unwrap();
         assert_eq!(
             error.to_string(),
             format!(
@@ -339,7 +318,7 @@ mod tests {
 
     #[test]
     fn an_address_that_is_none_or_not_here_says_so() {
-        let says = |address: &str| Receiving::bind(address).err().unwrap().to_string();
+        let says = |address: &str| Receiving::bind(address, Clock::kernel()).err().unwrap().to_string();
         assert_eq!(says("5004"), "\"5004\" is no address: write host:port, such as \"127.0.0.1:5004\"");
         assert_eq!(
             says("192.0.2.1:5004"),
@@ -355,15 +334,5 @@ mod tests {
             assert!(sending.send(b"anyone?").unwrap());
         }
         assert_eq!(sending.sent(), Sent { datagrams: 3, refused: 2, dropped: 0 });
-    }
-
-    #[test]
-    fn a_clock_pair_ages_and_converts_both_ways() {
-        let pair = ClockPair { monotonic: Stamp(5_000), real: 1_000_000, error: Nanos(10) };
-        assert_eq!(pair.convert(1_000_300), Stamp(5_300));
-        assert_eq!(pair.convert(999_000), Stamp(4_000));
-        assert_eq!(pair.convert(0), Stamp(0), "a clock that was set back by hours");
-        assert!(pair.is_fresh(Stamp(5_000) + Nanos::from_millis(899)));
-        assert!(!pair.is_fresh(Stamp(5_000) + PAIR_LIFE));
     }
 }

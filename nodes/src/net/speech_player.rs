@@ -1,8 +1,8 @@
 //! The near end of a conversation: plays recorded speech as a microphone would send it.
 
 use graph_core::{
-    AssetRef, Build, BuildError, Cause, Counter, Ctx, Done, Flow, Kind, Nanos, Node, NodeError, Ports, Stamp,
-    WireOut,
+    AssetRef, Build, BuildError, Cause, Counter, Ctx, Done, Fault, Flow, Kind, Nanos, Node, NodeError, Ports,
+    Stamp, WireOut,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use super::{
     packetize::Packetizer,
     rtcp,
     rtp::{PayloadType, Ssrc},
-    socket::Sending,
+    socket::{Sending, check_address},
 };
 use crate::{
     sound::playlist::{Frame, Options, Playlist},
@@ -97,6 +97,12 @@ impl Kind for SpeechPlayer {
     const KIND: &'static str = "net/speech-player";
     const ABOUT: &'static str = "Recorded speech as RTP over UDP, in real time, as glasses send it.";
     type Params = SpeechPlayerParams;
+
+    fn check(params: &SpeechPlayerParams) -> Vec<Fault> {
+        let address = Fault::of("to", check_address(&params.to));
+        let payload_type = Fault::of("payload_type", payload_type(params.payload_type));
+        address.into_iter().chain(payload_type).collect()
+    }
 
     fn new(params: &SpeechPlayerParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
         let files = params.files.iter().map(|file| build.asset(file)).collect::<Result<_, _>>()?;

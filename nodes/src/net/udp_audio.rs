@@ -1,12 +1,13 @@
 //! Sound from RTP over UDP.
 
-use graph_core::{Build, BuildError, Ctx, Flow, Kind, Nanos, Node, NodeError, Out, Ports, WireIn};
+use graph_core::{Build, BuildError, Ctx, Fault, Flow, Kind, Nanos, Node, NodeError, Out, Ports, WireIn};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
     listen::{Listen, Listener},
     receive::{Formats, default_formats},
+    socket::check_address,
 };
 use crate::types::Audio;
 
@@ -63,6 +64,10 @@ impl Kind for UdpAudio {
     const KIND: &'static str = "net/udp-audio";
     const ABOUT: &'static str = "Sound from RTP over UDP, in order and without holes.";
     type Params = UdpAudioParams;
+
+    fn check(params: &UdpAudioParams) -> Vec<Fault> {
+        Fault::of("bind", check_address(&params.bind)).into_iter().collect()
+    }
 
     fn new(params: &UdpAudioParams, build: &mut Build<'_>) -> Result<Self, BuildError> {
         let listen = Listen {

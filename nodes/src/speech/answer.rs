@@ -82,6 +82,7 @@ pub struct Answer(Answers);
 impl Kind for Answer {
     const KIND: &'static str = "speech/answer";
     const ABOUT: &'static str = "Answers an intent by the templates of the intents file.";
+    const ONE_TO_ONE: bool = true;
     type Params = AnswerParams;
 
     fn new(params: &AnswerParams, build: &mut Build<'_>) -> Result<Answer, BuildError> {

@@ -110,6 +110,7 @@ pub struct Nlu {
 impl Kind for Nlu {
     const KIND: &'static str = "speech/nlu";
     const ABOUT: &'static str = "Finds the intent of a sentence by its nearest example.";
+    const ONE_TO_ONE: bool = true;
     const HEAVY: bool = true;
     type Params = NluParams;
 

@@ -1,11 +1,14 @@
-//! How exactly a sleeping thread wakes.
+//! How exactly a sleeping thread wakes, and what a hop takes at least.
 
 use std::{
     fs, thread,
     time::{Duration, Instant},
 };
 
+use graph_core::floors::Floors;
+
 use super::Finding;
+use crate::render::floors_text;
 
 const SLEEPS: usize = 200;
 const SLEEP: Duration = Duration::from_millis(1);
@@ -19,7 +22,19 @@ pub(super) fn look() -> Vec<Finding> {
         begun.elapsed().saturating_sub(SLEEP)
     });
     let slack = fs::read_to_string("/proc/self/timerslack_ns").ok().and_then(|text| text.trim().parse().ok());
-    vec![judge(overshoots.collect(), slack.map(Duration::from_nanos))]
+    vec![judge(overshoots.collect(), slack.map(Duration::from_nanos)), hops()]
+}
+
+/// The floors that `check` compares limits with.
+fn hops() -> Finding {
+    match Floors::measure() {
+        Ok(floors) => Finding::ok("hops", floors_text(&floors).replace('\u{a0}', " ")),
+        Err(error) => Finding::warn(
+            "hops",
+            format!("not measured: {error}"),
+            "the system gives no event descriptor: close programs, or raise the limit of open files",
+        ),
+    }
 }
 
 fn judge(mut overshoots: Vec<Duration>, slack: Option<Duration>) -> Finding {

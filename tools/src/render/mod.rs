@@ -4,6 +4,7 @@ mod bars;
 mod limits;
 mod look;
 mod names;
+mod plan;
 mod progress;
 mod summary;
 mod table;
@@ -13,6 +14,8 @@ mod tests;
 use graph_core::report::{Report, TurnReport};
 
 pub use look::{Look, is_utf8_locale};
+pub(crate) use plan::floors_text;
+pub use plan::plan;
 pub use progress::progress;
 
 use names::Names;

@@ -11,21 +11,36 @@ pub(super) struct Names(HashMap<String, String>);
 
 impl Names {
     pub(super) fn of(edges: &[EdgeReport], look: &Look) -> Names {
+        Names::of_ends(edges.iter().map(|edge| (edge.from.as_str(), edge.to.as_deref())), look)
+    }
+
+    /// From what feeds each edge, and what it feeds.
+    pub(super) fn of_ends<'a>(
+        edges: impl Iterator<Item = (&'a str, Option<&'a str>)> + Clone,
+        look: &Look,
+    ) -> Names {
         let arrow = look.glyphs().arrow;
-        let node = |end: &str| end.rsplit_once('.').map_or(end, |(node, _)| node).to_owned();
-        let short = |edge: &EdgeReport| {
-            edge.to
-                .as_ref()
-                .map_or_else(|| edge.from.clone(), |to| format!("{} {arrow} {}", node(&edge.from), node(to)))
+        let node = |end: &'a str| end.rsplit_once('.').map_or(end, |(node, _)| node);
+        let joined = |from: &str, to: Option<&str>, arrow: &str| {
+            to.map_or_else(|| from.to_owned(), |to| format!("{from} {arrow} {to}"))
+        };
+        let short = |from: &'a str, to: Option<&'a str>| match to {
+            Some(to) => joined(node(from), Some(node(to)), arrow),
+            None => from.to_owned(),
         };
         let mut uses: HashMap<String, usize> = HashMap::new();
-        edges.iter().for_each(|edge| *uses.entry(short(edge)).or_default() += 1);
-        let name = |edge: &EdgeReport| {
-            let short = short(edge);
-            let name = if uses[&short] == 1 { short } else { edge.name().replace("->", arrow) };
-            (edge.name(), name)
+        edges.clone().for_each(|(from, to)| *uses.entry(short(from, to)).or_default() += 1);
+        let name = |(from, to): (&'a str, Option<&'a str>)| {
+            let short = short(from, to);
+            let name = if uses[&short] == 1 { short } else { joined(from, to, arrow) };
+            (joined(from, to, "->"), name)
         };
-        Names(edges.iter().map(name).collect())
+        Names(edges.map(name).collect())
+    }
+
+    /// The short name, where an edge has it.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
     }
 
     /// The short name, or the name itself where no edge has it.

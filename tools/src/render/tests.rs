@@ -102,6 +102,8 @@ fn plan() -> Plan {
         lanes: Vec::new(),
         paths: vec![path("round trip", 0..9, cost(5_000_000)), path("synthesis", 6..8, cost(4_000_000))],
         allocations: Vec::new(),
+        quantiles: Vec::new(),
+        queues: Vec::new(),
         order: Vec::new(),
     }
 }
@@ -136,9 +138,9 @@ fn voice() -> Report {
         }
     }
     meters[0].dropped(Side::Producer, false);
-    meters[0].sent();
+    meters[0].sent(1);
     for _ in 0..3 {
-        meters[7].sent();
+        meters[7].sent(1);
         meters[7].cancelled(Side::Consumer);
     }
     meters[6].blocked(Nanos::from_micros(12_400));
@@ -202,7 +204,7 @@ fn speak(meters: &[Arc<EdgeMeter>], paths: &[Arc<PathMeter>], origin: u64, turn:
             let later = Nanos::from_millis(if many { answer * 9 } else { 0 });
             let began = if place > 7 { hop.began + later } else { hop.began };
             let Hop { sent, taken, held, .. } = *hop;
-            meter.sent();
+            meter.sent(1);
             meter.taken(&Sample {
                 seq: turn * 8 + answer,
                 turn,
