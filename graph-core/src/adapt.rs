@@ -9,6 +9,7 @@ use crate::{
     error::{BuildError, NodeError},
     node::{Fault, Flow, Kind, Node, Sink, Source, Transform},
     port::{Done, In, Out},
+    sample::{NoSample, Sample},
     time::Nanos,
     wiring::{Mode, Ports, Wiring},
 };
@@ -84,6 +85,10 @@ macro_rules! same_kind {
             fn assets(params: &T::Params) -> Vec<AssetRef> {
                 T::assets(params)
             }
+
+            fn sample(given: Option<T::Params>, sample: &mut Sample<'_>) -> Result<T::Params, NoSample> {
+                T::sample(given, sample)
+            }
         }
     };
 }
@@ -146,7 +151,8 @@ impl<T: Transform> Node for AsTransform<T> {
 
     #[inline]
     fn step(&mut self, (input, out): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        let plainly = input.take_plainly(ctx, |ctx, payload, _| self.0.process(payload, &mut Cx { ctx, out }));
+        let plainly =
+            input.take_plainly(ctx, |ctx, payload, _| self.0.process(payload, &mut Cx { ctx, out }));
         match plainly {
             Some(done) => done?,
             None => self.step_with_care(input, out, ctx)?,

@@ -47,6 +47,27 @@ pub trait Assets: Send + Sync {
     }
 }
 
+/// Where a file named in a graph is; the error says how to get one that is not there.
+pub(crate) fn locate(assets: &dyn Assets, asset: &AssetRef) -> Result<PathBuf, BuildError> {
+    let path = match asset.parts() {
+        Some((name, "")) => assets.path(name)?,
+        Some((name, inside)) => assets.path(name)?.join(inside),
+        None => assets.base().join(asset.as_str()),
+    };
+    match path.try_exists() {
+        Ok(true) => Ok(path),
+        Ok(false) => Err(BuildError::new(format!(
+            "{} is not there: {}",
+            path.display(),
+            match asset.name() {
+                Some(name) => format!("`graphrun assets pull {name}` fetches it"),
+                None => "give the path of a file, or `asset:NAME`".to_owned(),
+            }
+        ))),
+        Err(error) => Err(BuildError::new(format!("cannot look at {}: {error}", path.display()))),
+    }
+}
+
 /// No assets: only paths can be named.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoAssets;

@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    asset::{AssetRef, Assets},
+    asset::{AssetRef, Assets, locate},
     bell::Waker,
     error::BuildError,
     inlet::{Inlet, InletPort},
@@ -40,23 +40,7 @@ impl Build<'_> {
 
     /// Where a file named in the graph is.
     pub fn asset(&self, asset: &AssetRef) -> Result<PathBuf, BuildError> {
-        let path = match asset.parts() {
-            Some((name, "")) => self.assets.path(name)?,
-            Some((name, inside)) => self.assets.path(name)?.join(inside),
-            None => self.assets.base().join(asset.as_str()),
-        };
-        match path.try_exists() {
-            Ok(true) => Ok(path),
-            Ok(false) => Err(BuildError::new(format!(
-                "{} is not there: {}",
-                path.display(),
-                match asset.name() {
-                    Some(name) => format!("`graphrun assets pull {name}` fetches it"),
-                    None => "give the path of a file, or `asset:NAME`".to_owned(),
-                }
-            ))),
-            Err(error) => Err(BuildError::new(format!("cannot look at {}: {error}", path.display()))),
-        }
+        locate(self.assets, asset)
     }
 
     /// Makes the node step whenever `fd` becomes readable. Edge-triggered: the node reads until there is nothing

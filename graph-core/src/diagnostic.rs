@@ -327,7 +327,7 @@ impl FromIterator<Diagnostic> for Diagnostics {
 impl std::error::Error for Diagnostics {}
 
 /// The entry of `candidates` that is most likely meant by `word`, for "did you mean".
-pub(crate) fn near_miss<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn near_miss<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let slips = (word.chars().count() / 3).max(1);
     let likeness = |candidate: &str| {

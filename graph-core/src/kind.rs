@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     diagnostic::Diagnostics,
-    edge::{EdgeState, Ends, link_cross, link_local},
+    edge::{EdgeState, Ends, LocalView, link_cross, link_local, local_view},
     file::RawWith,
     packet::Packet,
     payload::Payload,
@@ -98,6 +98,8 @@ pub struct PortSpec {
 pub(crate) struct Link {
     pub(crate) local: LinkLocal,
     pub(crate) cross: LinkCross,
+    /// A `Local<T>` as one that is asked without its type.
+    pub(crate) view: fn(Rc<dyn Any>) -> Rc<dyn LocalView>,
 }
 
 /// Makes an edge inside a lane: a `Local<T>`.
@@ -164,7 +166,7 @@ impl PortSpec {
             role,
             burst: 1,
             packet_bytes: size_of::<Packet<T>>(),
-            link: Link { local: link_local::<T>, cross: link_cross::<T> },
+            link: Link { local: link_local::<T>, cross: link_cross::<T>, view: local_view::<T> },
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     context::{Ctx, Cx, SinkCx},
     error::{BuildError, NodeError},
     payload::Payload,
+    sample::{NoSample, Sample},
     time::Stamp,
     wiring::Ports,
 };
@@ -45,6 +46,20 @@ pub trait Kind: Sized + 'static {
     fn assets(params: &Self::Params) -> Vec<AssetRef> {
         let _ = params;
         Vec::new()
+    }
+
+    /// Declares what the node is benched with, alone: the packets that it gets, or what happens to it from outside.
+    /// `given` are the parameters of a node of a graph that is benched. Returns those to make the node with: these, or
+    /// where there are none, some that make it do what it is for.
+    ///
+    /// A bench writes to no file and no address of the user's: parameters that name one are replaced, by something in
+    /// [`Sample::dir`] or on the loopback.
+    ///
+    /// # Errors
+    /// That there is no sample, or that what it needs is not on this machine.
+    fn sample(given: Option<Self::Params>, sample: &mut Sample<'_>) -> Result<Self::Params, NoSample> {
+        let _ = (given, sample);
+        Err(NoSample::Undeclared)
     }
 }
 

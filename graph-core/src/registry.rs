@@ -1,6 +1,6 @@
 //! The node kinds that a program knows.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     adapt::{AnyParams, AsSink, AsSource, AsTransform, Stepper, make},
@@ -11,6 +11,7 @@ use crate::{
     file::{RawWith, params},
     kind::{KindSpec, Kinds},
     node::{Fault, Kind, Node, Sink, Source, Transform},
+    sample::{NoSample, Sample},
     wiring::{Mode, Ports, Wiring},
 };
 
@@ -24,6 +25,9 @@ pub struct Registry {
 /// Makes a node and takes its ends of edges.
 type Make = fn(AnyParams, &mut Wiring, &mut Build<'_>) -> Result<Box<dyn Stepper>, BuildError>;
 
+/// Declares a kind's sample for the parameters given, and gives those to make the node with.
+pub(crate) type Declare = fn(Option<AnyParams>, &mut Sample<'_>) -> Result<AnyParams, NoSample>;
+
 /// What the registry keeps of a kind.
 #[derive(Clone)]
 pub(crate) struct Entry {
@@ -31,6 +35,7 @@ pub(crate) struct Entry {
     pub(crate) parse: fn(&RawWith, &KindSpec) -> Result<AnyParams, Diagnostics>,
     pub(crate) check: fn(&AnyParams) -> Vec<Fault>,
     pub(crate) assets: fn(&AnyParams) -> Vec<AssetRef>,
+    pub(crate) sample: Declare,
     pub(crate) make: Make,
 }
 
@@ -52,8 +57,14 @@ impl Registry {
             heavy: N::HEAVY,
             one_to_one: N::ONE_TO_ONE,
         };
-        let entry =
-            Entry { spec, parse: parse::<N>, check: check::<N>, assets: assets::<N>, make: make::<N> };
+        let entry = Entry {
+            spec,
+            parse: parse::<N>,
+            check: check::<N>,
+            assets: assets::<N>,
+            sample: sample::<N>,
+            make: make::<N>,
+        };
         self.kinds.insert(N::KIND, entry);
         self
     }
@@ -99,7 +110,7 @@ impl Registry {
 }
 
 fn parse<N: Node>(with: &RawWith, spec: &KindSpec) -> Result<AnyParams, Diagnostics> {
-    Ok(std::sync::Arc::new(params::<N::Params>(with, spec)?))
+    Ok(Arc::new(params::<N::Params>(with, spec)?))
 }
 
 fn check<N: Kind>(any: &AnyParams) -> Vec<Fault> {
@@ -108,6 +119,11 @@ fn check<N: Kind>(any: &AnyParams) -> Vec<Fault> {
 
 fn assets<N: Kind>(any: &AnyParams) -> Vec<AssetRef> {
     any.downcast_ref::<N::Params>().map(N::assets).unwrap_or_default()
+}
+
+fn sample<N: Kind>(given: Option<AnyParams>, sample: &mut Sample<'_>) -> Result<AnyParams, NoSample> {
+    let given = given.and_then(|any| Arc::into_inner(any.downcast::<N::Params>().ok()?));
+    Ok(Arc::new(N::sample(given, sample)?))
 }
 
 impl Kinds for Registry {

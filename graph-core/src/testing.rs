@@ -44,7 +44,7 @@ use crate::{
     bell::{Bell, Waker},
     budget::Budget,
     check::{Plan, check},
-    edge::{EdgeState, Ends, Local, RxEnd, TxEnd},
+    edge::{EdgeState, Ends, Local, LocalView, RxEnd, TxEnd},
     error::BuildError,
     file::{Capacity, Files, OnError, QueueSpec, WarmUp, load},
     kind::{PortRole, PortSpec, Trigger},
@@ -75,9 +75,29 @@ pub struct Alone {
     feeds: HashMap<&'static str, (Rc<dyn Any>, Arc<EdgeState>)>,
     /// A `Local<T>` for each output.
     outs: HashMap<&'static str, Rc<dyn Any>>,
+    /// All of these, whatever their types are.
+    queues: Queues,
     done: Arc<EdgeMeter>,
     events: Receiver<Event>,
     seq: u64,
+}
+
+/// The edges of a node alone.
+#[derive(Default)]
+struct Queues {
+    inputs: Vec<Rc<dyn LocalView>>,
+    outputs: Vec<Rc<dyn LocalView>>,
+}
+
+/// What one turn of a node alone came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turned {
+    /// It stepped, or time passed until it wants to.
+    On,
+    /// Nothing makes it step any more but something from outside.
+    Stuck,
+    /// It has ended.
+    Ended,
 }
 
 /// A [`Transform`] alone.
@@ -119,11 +139,15 @@ pub fn node<N: Node>(params: N::Params) -> Result<Alone, BuildError> {
 pub fn node_with<N: Node>(params: N::Params, assets: Arc<dyn Assets>) -> Result<Alone, BuildError> {
     let mut ports = Vec::new();
     N::ports(&mut Ports { mode: Mode::Describe(&mut ports) });
-    Alone::new(&ports, assets, |wiring, build| crate::adapt::make::<N>(Arc::new(params), wiring, build))
+    let mut alone =
+        Alone::new(&ports, assets, |wiring, build| crate::adapt::make::<N>(Arc::new(params), wiring, build))?;
+    alone.settle();
+    Ok(alone)
 }
 
 impl Alone {
-    fn new(
+    /// The node has not stepped yet.
+    pub(crate) fn new(
         ports: &[PortSpec],
         assets: Arc<dyn Assets>,
         make: impl FnOnce(
@@ -139,15 +163,15 @@ impl Alone {
         let (node, outside) = (0, 1);
         let waker = || Waker::new(bell.clone(), node);
         let queue = QueueSpec { capacity: Capacity::Packets(QUEUED), ..QueueSpec::default() };
-        let state = |trigger| {
-            Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), trigger, false))
-        };
+        let state =
+            |trigger| Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), trigger, false));
         let ends = |number, producer, consumer| Ends { deck: deck.clone(), number, producer, consumer };
         let inputs = ports.iter().filter(|port| matches!(port.role, PortRole::Input { .. })).count();
         let recorder = |meter| Recorder::new(meter, run.clone(), None, Vec::new());
         let done = meter();
         let mut wiring = Wiring { done: Some(recorder(done.clone())), ..Wiring::default() };
         let (mut feeds, mut outs) = (HashMap::new(), HashMap::new());
+        let mut queues = Queues::default();
         for port in ports.iter().filter(|port| !port.wire) {
             match port.role {
                 PortRole::Input { trigger, .. } => {
@@ -155,6 +179,7 @@ impl Alone {
                     let recorder = recorder(state.meter.clone());
                     let edge = (port.link.local)(state.clone(), ends(feeds.len(), outside, node), recorder);
                     wiring.rx.push((port.name, RxEnd::Local(edge.clone())));
+                    queues.inputs.push((port.link.view)(edge.clone()));
                     feeds.insert(port.name, (edge, state));
                 }
                 PortRole::Output { .. } => {
@@ -163,6 +188,7 @@ impl Alone {
                     let recorder = recorder(state.meter.clone());
                     let edge = (port.link.local)(state, ends(inputs + outs.len(), node, outside), recorder);
                     wiring.tx.push((port.name, TxEnd::Local(edge.clone())));
+                    queues.outputs.push((port.link.view)(edge.clone()));
                     outs.insert(port.name, edge);
                 }
                 PortRole::Done => {}
@@ -172,19 +198,19 @@ impl Alone {
         let mut sleep = crate::wait::Sleep::default();
         let mut build = crate::Build { core: &core, node: 0, assets: &*assets, sleep: &mut sleep };
         let stepper = make(&mut wiring, &mut build)?;
-        let slot = Slot::new(deck.place(node).clone(), wiring.inputs, wiring.outputs, wiring.wires, OnError::Fail);
-        let mut alone = Alone {
+        let slot =
+            Slot::new(deck.place(node).clone(), wiring.inputs, wiring.outputs, wiring.wires, OnError::Fail);
+        Ok(Alone {
             lane: Lane::new(core, vec![(stepper, slot)], assets, sleep),
             run,
             deck,
             feeds,
             outs,
+            queues,
             done,
             events,
             seq: 0,
-        };
-        alone.settle();
-        Ok(alone)
+        })
     }
 
     /// Gives the node a packet that came to exist now.
@@ -201,6 +227,12 @@ impl Alone {
     /// # Panics
     /// Without such an input, and with another payload than the input takes.
     pub fn feed_as<T: Payload>(&mut self, port: &str, cause: Cause, payload: T) {
+        self.push(port, cause, payload);
+        self.settle();
+    }
+
+    /// As [`Alone::feed_as`], and the node is not stepped yet.
+    pub(crate) fn push<T: Payload>(&mut self, port: &str, cause: Cause, payload: T) {
         let now = self.now();
         let header = Header {
             seq: self.seq,
@@ -216,7 +248,6 @@ impl Alone {
             panic!("the input {port} does not take {}", type_name::<T>());
         };
         edge.push(header, payload, now);
-        self.settle();
     }
 
     /// Ends an input.
@@ -317,7 +348,41 @@ impl Alone {
         told.collect()
     }
 
-    fn settle(&mut self) {
+    /// Has the node step although nothing here asks for it: something happened outside.
+    pub(crate) fn wake(&self) {
+        self.deck.mark(0);
+    }
+
+    /// One step, or the time until it.
+    pub(crate) fn turn(&mut self) -> Turned {
+        self.lane.look_at_clock();
+        match self.lane.turn() {
+            Progress::Stepped => Turned::On,
+            Progress::Idle(Stamp::MAX) => Turned::Stuck,
+            Progress::Idle(next) => {
+                self.run.clock.advance_to(next);
+                Turned::On
+            }
+            Progress::Ended => Turned::Ended,
+        }
+    }
+
+    /// Packets that the node has emitted and nobody has taken.
+    pub(crate) fn emitted(&self) -> usize {
+        self.queues.outputs.iter().map(|edge| edge.queued()).sum()
+    }
+
+    /// Packets that were fed and that the node has not taken.
+    pub(crate) fn untaken(&self) -> usize {
+        self.queues.inputs.iter().map(|edge| edge.queued()).sum()
+    }
+
+    /// Takes all that the node has emitted and throws it away. Returns how many packets that were.
+    pub(crate) fn drain(&self) -> usize {
+        self.queues.outputs.iter().map(|edge| edge.drain()).sum()
+    }
+
+    pub(crate) fn settle(&mut self) {
         self.lane.look_at_clock();
         while self.lane.turn() == Progress::Stepped {
             self.lane.look_at_clock();

@@ -37,6 +37,10 @@ pub enum Command {
     Nodes(NodesArgs),
     /// Write the budgets of graphs as a page of Markdown
     Budgets(BudgetsArgs),
+    /// Time one node kind alone, or every node of a graph
+    Bench(BenchArgs),
+    /// Judge what `cargo bench` measured by the budgets of graphs
+    Report(CriterionArgs),
     /// Explain the code of an error
     Explain(ExplainArgs),
     /// Write a starter graph, or the source of a new node
@@ -150,6 +154,37 @@ pub struct BudgetsArgs {
     /// The graph files
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+}
+
+/// Arguments of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// A kind, such as `audio/resample`, to be timed with the sample that it declares; or a graph file, whose nodes are
+    /// timed with its parameters. Every kind of this build when left out
+    #[arg(value_name = "KIND|FILE")]
+    pub target: Option<String>,
+    /// Lay this file over the graph; may be given several times, the last one wins
+    #[arg(long = "with", value_name = "OVERLAY", requires = "target")]
+    pub overlays: Vec<PathBuf>,
+    /// The form of the result
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct CriterionArgs {
+    /// The folder that criterion writes to
+    #[arg(long, value_name = "DIR", default_value = "target/criterion")]
+    pub criterion: PathBuf,
+    /// Lay this file over each graph; may be given several times, the last one wins
+    #[arg(long = "with", value_name = "OVERLAY")]
+    pub overlays: Vec<PathBuf>,
+    /// The graph files; when left out, those in the folder `graphs` that have `benches`
+    pub files: Vec<PathBuf>,
+    /// The form of the result
+    #[command(flatten)]
+    pub report: ReportArgs,
 }
 
 /// Arguments of `explain`.

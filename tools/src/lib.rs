@@ -2,8 +2,10 @@
 
 pub mod analysis;
 pub mod assets;
+pub mod bench;
 pub mod cli;
 pub mod commands;
+pub mod criterion;
 pub mod doctor;
 pub mod graph;
 pub mod live;

@@ -20,6 +20,8 @@ fn main() -> ExitCode {
         Command::Draw(args) => commands::draw::run(args),
         Command::Nodes(args) => commands::nodes::run(args),
         Command::Budgets(args) => commands::budgets::run(args),
+        Command::Bench(args) => commands::bench::run(args),
+        Command::Report(args) => commands::report::run(args),
         Command::Explain(args) => commands::explain::run(args),
         Command::New(args) => commands::new::run(args),
         Command::Assets(args) => commands::assets::run(args),

@@ -1,10 +1,10 @@
 //! Sound, louder or softer: say here what the node is for.
 
-use graph_core::{Build, BuildError, Cx, Kind, NodeError, Transform};
+use graph_core::{Build, BuildError, Cx, Kind, Nanos, NoSample, NodeError, Sample, Transform};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::types::Audio;
+use crate::types::{Audio, Rate};
 
 /// What `domain/template` does.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -36,6 +36,12 @@ impl Kind for Template {
         }
         Ok(Template { factor: params.factor })
     }
+
+    fn sample(given: Option<TemplateParams>, sample: &mut Sample<'_>) -> Result<TemplateParams, NoSample> {
+        sample.feed("in", Audio { rate: Rate::HZ_48000, samples: [0.25; 480].into() });
+        sample.every(Nanos::from_millis(10));
+        Ok(given.unwrap_or(TemplateParams { factor: 0.5 }))
+    }
 }
 
 impl Transform for Template {
@@ -52,7 +58,6 @@ impl Transform for Template {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::Rate;
 
     #[test]
     fn every_sample_is_multiplied() {

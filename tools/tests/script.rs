@@ -110,6 +110,8 @@ fn the_features_are_those_of_the_kinds_in_the_file_its_includes_and_its_overlays
     assert_eq!(machine.features(), "audio");
     machine.run(&["check", "a.ron", "--with=over.ron"]);
     assert_eq!(machine.features(), "audio speech");
+    machine.run(&["bench", "net/udp-audio"]);
+    assert_eq!(machine.features(), "audio net speech");
 }
 
 #[test]

@@ -141,7 +141,12 @@ impl Judgement {
         Judgement { verdict: Verdict::Flaky, reason: Some(reason), ..self }
     }
 
-    fn undecided(limit: &Limit, verdict: Verdict) -> Judgement {
+    /// A limit of which nothing was measured, and why.
+    pub fn no_data(limit: &Limit, reason: impl Into<String>) -> Judgement {
+        Judgement { reason: Some(reason.into()), ..Judgement::undecided(limit, Verdict::NoData) }
+    }
+
+    pub(super) fn undecided(limit: &Limit, verdict: Verdict) -> Judgement {
         Judgement {
             limit: limit.clone(),
             n: 0,
@@ -154,7 +159,7 @@ impl Judgement {
         }
     }
 
-    fn decide(mut self, holds: bool, why_not: String) -> Judgement {
+    pub(super) fn decide(mut self, holds: bool, why_not: String) -> Judgement {
         self.verdict = match (holds, self.limit.level) {
             (true, _) => Verdict::Pass,
             (false, Level::Fail) => Verdict::Fail,

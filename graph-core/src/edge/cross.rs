@@ -74,7 +74,10 @@ pub(crate) fn cross<T>(state: Arc<EdgeState>) -> (CrossTx<T>, CrossRx<T>) {
         let (tx, rx) = rtrb::RingBuffer::new(packets);
         (TxRing::Spsc(tx), RxRing::Spsc(rx))
     };
-    (CrossTx { state: state.clone(), ring: tx, free: packets, spill: VecDeque::new() }, CrossRx { state, ring: rx })
+    (
+        CrossTx { state: state.clone(), ring: tx, free: packets, spill: VecDeque::new() },
+        CrossRx { state, ring: rx },
+    )
 }
 
 impl<T> CrossOut<T> {

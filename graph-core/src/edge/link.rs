@@ -93,3 +93,26 @@ pub(crate) fn link_cross<T: Send + 'static>(
     let (tx, rx) = cross::<T>(state);
     (Box::new(tx), Box::new(rx))
 }
+
+/// An edge inside a lane, to one who does not know its type.
+pub(crate) trait LocalView {
+    /// How many packets are queued.
+    fn queued(&self) -> usize;
+    /// Takes them all and throws them away. Returns how many they were.
+    fn drain(&self) -> usize;
+}
+
+impl<T> LocalView for Local<T> {
+    fn queued(&self) -> usize {
+        self.len()
+    }
+
+    fn drain(&self) -> usize {
+        std::iter::from_fn(|| self.pop()).count()
+    }
+}
+
+/// A `Local<T>` as one that is asked without its type.
+pub(crate) fn local_view<T: 'static>(edge: Rc<dyn Any>) -> Rc<dyn LocalView> {
+    edge.downcast::<Local<T>>().expect(SAME_TYPE)
+}

@@ -136,7 +136,8 @@ impl<T> Local<T> {
     /// The producer emits at most so many packets in a step.
     pub(crate) fn expect_bursts(&self, burst: usize) {
         self.burst.set(burst);
-        if let (Full::Block, Capacity::Packets(packets)) = (self.state.queue.full, self.state.queue.capacity) {
+        if let (Full::Block, Capacity::Packets(packets)) = (self.state.queue.full, self.state.queue.capacity)
+        {
             let full_at = packets.max(burst) - burst + 1;
             self.full_at.set(u32::try_from(full_at).unwrap_or(u32::MAX));
         }
@@ -318,7 +319,7 @@ impl<T> Local<T> {
         self.pending.publish(self.waiting.take(), &self.recorder.meter);
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self.way.get() {
             Way::PlainEmpty => 0,
             Way::PlainOne => 1,

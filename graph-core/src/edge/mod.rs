@@ -11,7 +11,7 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering, fence},
 };
 
-pub(crate) use link::{Rx, RxEnd, Tx, TxEnd, link_cross, link_local};
+pub(crate) use link::{LocalView, Rx, RxEnd, Tx, TxEnd, link_cross, link_local, local_view};
 pub(crate) use local::{Ends, Local};
 pub use ring::RingKind;
 pub(crate) use wire::WireTable;

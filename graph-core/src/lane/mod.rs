@@ -163,23 +163,13 @@ impl Slot {
         wires: Vec<Rc<WireInput>>,
         on_error: OnError,
     ) -> Slot {
-        let feeds = |input: &&Rc<dyn InputView>| {
-            input.state().trigger != Trigger::Latch && !input.state().feedback
-        };
+        let feeds =
+            |input: &&Rc<dyn InputView>| input.state().trigger != Trigger::Latch && !input.state().feedback;
         let is_source = wires.is_empty() && inputs.iter().filter(feeds).count() == 0;
         place.set(Place::SPECIAL, is_source);
         place.set(Place::ASKS_INPUTS, inputs.iter().any(|input| input.must_be_asked()));
         place.set(Place::ASKS_OUTPUTS, outputs.iter().any(|output| output.must_be_asked()));
-        Slot {
-            place,
-            state: State::Running,
-            is_source,
-            failures: 0,
-            inputs,
-            outputs,
-            wires,
-            on_error,
-        }
+        Slot { place, state: State::Running, is_source, failures: 0, inputs, outputs, wires, on_error }
     }
 
     fn has_urgent_packet(&self) -> bool {
@@ -291,9 +281,8 @@ impl Lane {
         assets: Arc<dyn Assets>,
         sleep: Sleep,
     ) -> Lane {
-        let seat = |(stepper, slot): (Box<dyn Stepper>, Slot)| {
-            (Seat { place: slot.place.clone(), stepper }, slot)
-        };
+        let seat =
+            |(stepper, slot): (Box<dyn Stepper>, Slot)| (Seat { place: slot.place.clone(), stepper }, slot);
         let (seats, slots): (Vec<_>, Vec<_>) = nodes.into_iter().map(seat).unzip();
         let mut locals = Vec::new();
         let mut from_outside = Vec::new();

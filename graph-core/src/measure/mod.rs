@@ -14,6 +14,6 @@ mod sample;
 
 pub use histogram::{Histogram, Snapshot};
 pub use meter::{Counts, EdgeMeter, EdgeSpec, Side};
-pub(crate) use pending::Pending;
 pub use path::{Lineage, Part, PathCounts, PathMeter, PathSpec, WorstLineage};
+pub(crate) use pending::Pending;
 pub use sample::{Hop, Sample};

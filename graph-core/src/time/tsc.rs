@@ -35,7 +35,8 @@ impl Tsc {
         while nanos - first < CALIBRATION.0 {
             (ticks, nanos) = reading();
         }
-        let rate = (u128::from(nanos - first) << FRACTION_BITS) / u128::from(ticks.checked_sub(first_ticks)?.max(1));
+        let rate =
+            (u128::from(nanos - first) << FRACTION_BITS) / u128::from(ticks.checked_sub(first_ticks)?.max(1));
         Some(Tsc { ticks, nanos, rate: u64::try_from(rate).ok().filter(|rate| *rate > 0)? })
     }
 

@@ -1,11 +1,14 @@
 //! Sound at another rate.
 
-use graph_core::{Build, BuildError, Cause, Cx, Fault, Kind, NodeError, Transform};
+use graph_core::{Build, BuildError, Cause, Cx, Fault, Kind, Nanos, NoSample, NodeError, Sample, Transform};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    sound::resample::{ResampleError, Resampler},
+    sound::{
+        resample::{ResampleError, Resampler},
+        sample::{ten_millis, tone},
+    },
     types::{Audio, Rate},
 };
 
@@ -55,6 +58,14 @@ impl Kind for Resample {
         let from = params.from.map_or(to, Rate);
         let filter = Some((from, Resampler::new(from, to)?));
         Ok(Resample { to, filter, last: None, out: Vec::new() })
+    }
+
+    fn sample(given: Option<ResampleParams>, sample: &mut Sample<'_>) -> Result<ResampleParams, NoSample> {
+        let params = given.unwrap_or(ResampleParams { to: 48_000, from: Some(22_050) });
+        let from = Rate(params.from.unwrap_or(if params.to == 22_050 { 48_000 } else { 22_050 }));
+        sample.feed("in", tone(from, 2 * ten_millis(from)));
+        sample.every(Nanos::from_millis(20));
+        Ok(params)
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use graph_core::{Build, BuildError, Ctx, Fault, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports};
+use graph_core::{
+    Build, BuildError, Ctx, Fault, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Out, Ports, Sample,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -157,6 +159,12 @@ impl Kind for Tones {
             query: params.query.then(|| audio(Tone::QUERY)),
             uncertain: params.uncertain.then(|| audio(Tone::UNCERTAIN)),
         })
+    }
+
+    fn sample(given: Option<TonesParams>, sample: &mut Sample<'_>) -> Result<TonesParams, NoSample> {
+        sample.feed("transcript", Transcript { text: "Lights on.".into(), stable_words: 2, is_final: true });
+        sample.feed("reply", Reply { markup: "I am not sure.".into(), uncertain: true });
+        Ok(given.unwrap_or_default())
     }
 }
 

@@ -2,12 +2,15 @@
 
 use std::path::PathBuf;
 
-use graph_core::{Build, BuildError, Kind, NodeError, Sink, SinkCx};
+use graph_core::{Build, BuildError, Kind, Nanos, NoSample, NodeError, Sample, Sink, SinkCx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    sound::file::WavWriter,
+    sound::{
+        file::WavWriter,
+        sample::{ten_millis, tone},
+    },
     types::{Audio, Rate},
 };
 
@@ -35,6 +38,14 @@ impl Kind for WavSink {
         // Made before the first packet, so that a place that cannot be written to is told at once.
         let writer = WavWriter::create(&params.file, Rate::HZ_48000)?;
         Ok(WavSink { writer })
+    }
+
+    fn sample(_: Option<WavSinkParams>, sample: &mut Sample<'_>) -> Result<WavSinkParams, NoSample> {
+        sample.feed("in", tone(Rate::HZ_48000, ten_millis(Rate::HZ_48000)));
+        sample.every(Nanos::from_millis(10));
+        // A minute of sound.
+        sample.life(6_000);
+        Ok(WavSinkParams { file: sample.dir().join("sample.wav") })
     }
 }
 

@@ -1,11 +1,16 @@
 //! Sound from files.
 
-use graph_core::{AssetRef, Build, BuildError, Counter, Cx, Flow, Kind, Nanos, NodeError, Source, Stamp};
+use graph_core::{
+    AssetRef, Build, BuildError, Counter, Cx, Flow, Kind, Nanos, NoSample, NodeError, Sample, Source, Stamp,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    sound::playlist::{Frame, Options, Playlist},
+    sound::{
+        playlist::{Frame, Options, Playlist},
+        sample::second,
+    },
     types::{Audio, Rate},
 };
 
@@ -91,6 +96,18 @@ impl Kind for WavSource {
 
     fn assets(params: &WavSourceParams) -> Vec<AssetRef> {
         params.files.clone()
+    }
+
+    fn sample(given: Option<WavSourceParams>, sample: &mut Sample<'_>) -> Result<WavSourceParams, NoSample> {
+        let params = match given {
+            Some(params) => params,
+            None => {
+                let files = vec![second(sample.dir())?];
+                WavSourceParams { files, repeat: 0, ..WavSourceParams::default() }
+            }
+        };
+        sample.every(params.frame);
+        Ok(params)
     }
 }
 

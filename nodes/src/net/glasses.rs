@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use graph_core::{
-    Build, BuildError, Cause, Ctx, Done, Fault, Flow, Kind, Nanos, Node, NodeError, Ports, WireIn,
+    Build, BuildError, Cause, Ctx, Done, Fault, Flow, Kind, Nanos, NoSample, Node, NodeError, Ports, Sample,
+    WireIn,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use super::{
     listen::{Listen, Listener},
     receive::{Formats, Received, default_formats},
+    sample,
     socket::check_address,
 };
 use crate::{sound::file::WavWriter, types::Rate};
@@ -89,6 +91,19 @@ impl Kind for Glasses {
             None => None,
         };
         Ok(Glasses { listener: Listener::new(listen, build)?, file, longest_pause: params.longest_pause })
+    }
+
+    fn sample(given: Option<GlassesParams>, sample: &mut Sample<'_>) -> Result<GlassesParams, NoSample> {
+        let bind = sample::sender(sample)?;
+        // A minute of sound.
+        sample.life(6_000);
+        Ok(GlassesParams {
+            bind,
+            file: Some(sample.dir().join("sample.wav")),
+            formats: default_formats(),
+            idle: None,
+            ..given.unwrap_or_default()
+        })
     }
 }
 

@@ -10,6 +10,7 @@ pub mod reorder;
 pub mod rtcp;
 pub mod rtp;
 pub mod rtp_audio_out;
+mod sample;
 pub mod socket;
 pub mod speech_player;
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! An answer as RTP over UDP.
 
 use graph_core::{
-    Build, BuildError, Cause, Counter, Ctx, Done, Fault, Flow, In, Kind, Nanos, Node, NodeError, Ports,
-    Taken, WireOut,
+    Build, BuildError, Cause, Counter, Ctx, Done, Fault, Flow, In, Kind, Nanos, NoSample, Node, NodeError,
+    Ports, Sample, Taken, WireOut,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,10 +12,14 @@ use super::{
     playout::Playout,
     rtcp,
     rtp::Ssrc,
+    sample,
     socket::{Sending, check_address},
     speech_player::payload_type,
 };
-use crate::types::{Audio, Rate};
+use crate::{
+    sound::sample::{ten_millis, tone},
+    types::{Audio, Rate},
+};
 
 /// How `net/rtp-audio-out` sends.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -98,6 +102,18 @@ impl Kind for RtpAudioOut {
             refused: build.counter("refused", "Packets that reached no listener."),
             dropped: build.counter("not sent", "Packets that the network did not take."),
         })
+    }
+
+    fn sample(
+        given: Option<RtpAudioOutParams>,
+        sample: &mut Sample<'_>,
+    ) -> Result<RtpAudioOutParams, NoSample> {
+        let to = sample::listener(sample)?;
+        let params = RtpAudioOutParams { to, ..given.unwrap_or_default() };
+        let rate = Rate(params.rate);
+        sample.feed("audio", tone(rate, ten_millis(rate)));
+        sample.every(Nanos::from_millis(10));
+        Ok(params)
     }
 }
 

@@ -234,6 +234,17 @@ fn nanos(time: TimeSpec) -> u64 {
     u64::try_from(time.tv_sec()).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec()).unwrap_or(0)
 }
 
+/// Whether the text may be an address: a host and a port. What the host is is looked up only when a socket is made.
+///
+/// # Errors
+///
+/// When it is none.
+pub(super) fn check_address(address: &str) -> Result<(), SocketError> {
+    let parts = address.rsplit_once(':');
+    let sound = parts.is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if sound { Ok(()) } else { Err(SocketError::Address { address: address.into() }) }
+}
+
 fn resolve(address: &str) -> Result<SocketAddr, SocketError> {
     let found = address.to_socket_addrs().ok().and_then(|mut all| all.next());
     found.ok_or_else(|| SocketError::Address { address: address.into() })

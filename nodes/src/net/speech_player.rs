@@ -1,8 +1,8 @@
 //! The near end of a conversation: plays recorded speech as a microphone would send it.
 
 use graph_core::{
-    AssetRef, Build, BuildError, Cause, Counter, Ctx, Done, Fault, Flow, Kind, Nanos, Node, NodeError, Ports,
-    Stamp, WireOut,
+    AssetRef, Build, BuildError, Cause, Counter, Ctx, Done, Fault, Flow, Kind, Nanos, NoSample, Node,
+    NodeError, Ports, Sample, Stamp, WireOut,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,10 +11,14 @@ use super::{
     packetize::Packetizer,
     rtcp,
     rtp::{PayloadType, Ssrc},
+    sample,
     socket::{Sending, check_address},
 };
 use crate::{
-    sound::playlist::{Frame, Options, Playlist},
+    sound::{
+        playlist::{Frame, Options, Playlist},
+        sample::second,
+    },
     types::Rate,
 };
 
@@ -137,6 +141,22 @@ impl Kind for SpeechPlayer {
 
     fn assets(params: &SpeechPlayerParams) -> Vec<AssetRef> {
         params.files.clone()
+    }
+
+    fn sample(
+        given: Option<SpeechPlayerParams>,
+        sample: &mut Sample<'_>,
+    ) -> Result<SpeechPlayerParams, NoSample> {
+        let to = sample::listener(sample)?;
+        let params = match given {
+            Some(params) => SpeechPlayerParams { to, ..params },
+            None => {
+                let files = vec![second(sample.dir())?];
+                SpeechPlayerParams { to, files, ..SpeechPlayerParams::default() }
+            }
+        };
+        sample.every(params.frame);
+        Ok(params)
     }
 }
 

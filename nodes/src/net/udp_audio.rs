@@ -1,12 +1,15 @@
 //! Sound from RTP over UDP.
 
-use graph_core::{Build, BuildError, Ctx, Fault, Flow, Kind, Nanos, Node, NodeError, Out, Ports, WireIn};
+use graph_core::{
+    Build, BuildError, Ctx, Fault, Flow, Kind, Nanos, NoSample, Node, NodeError, Out, Ports, Sample, WireIn,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
     listen::{Listen, Listener},
     receive::{Formats, default_formats},
+    sample,
     socket::check_address,
 };
 use crate::types::Audio;
@@ -78,6 +81,12 @@ impl Kind for UdpAudio {
             idle: params.idle,
         };
         Ok(UdpAudio { listener: Listener::new(listen, build)? })
+    }
+
+    fn sample(given: Option<UdpAudioParams>, sample: &mut Sample<'_>) -> Result<UdpAudioParams, NoSample> {
+        let bind = sample::sender(sample)?;
+        let formats = default_formats();
+        Ok(UdpAudioParams { bind, formats, idle: None, ..given.unwrap_or_default() })
     }
 }
 

@@ -6,3 +6,4 @@ pub mod file;
 pub mod pcm;
 pub mod playlist;
 pub mod resample;
+pub(crate) mod sample;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use graph_core::{AssetRef, Build, BuildError, Cx, Kind, NodeError, Transform};
+use graph_core::{AssetRef, Build, BuildError, Cx, Kind, NoSample, NodeError, Sample, Transform};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::intents::{Intention, Intents, Template};
+use super::intents::{self, Intention, Intents, Template};
 use crate::types::{Intent, Reply};
 
 /// An intent that the intents file does not have.
@@ -91,6 +91,17 @@ impl Kind for Answer {
 
     fn assets(params: &AnswerParams) -> Vec<AssetRef> {
         vec![params.intents.clone()]
+    }
+
+    fn sample(given: Option<AnswerParams>, sample: &mut Sample<'_>) -> Result<AnswerParams, NoSample> {
+        let intents = match given {
+            Some(params) => params.intents,
+            None => intents::sample(sample)?,
+        };
+        let known = Intents::read(&sample.asset(&intents)?)?.intents;
+        let name = known.first().map(|intent| intent.name.clone());
+        sample.feed("in", Intent { name, score: 0.8, text: "Could you put the lamp on, please?".into() });
+        Ok(AnswerParams { intents })
     }
 }
 

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use graph_core::{AssetRef, NoSample, Sample};
 use thiserror::Error;
 
 /// Somebody speaking, and what was said.
@@ -103,6 +104,11 @@ pub fn samples(path: &Path) -> Result<Vec<f32>, CorpusError> {
     }
     let samples = reader.samples::<i16>().map(|sample| sample.map(|s| f32::from(s) / 32_768.0));
     samples.collect::<Result<_, _>>().map_err(wrong)
+}
+
+/// Somebody says "ten of clubs", at 16 kHz: what nodes that hear are benched with.
+pub(crate) fn sample(sample: &Sample<'_>) -> Result<Vec<f32>, NoSample> {
+    Ok(samples(&sample.asset(&AssetRef::new("asset:speech-cards/001.wav"))?)?)
 }
 
 #[cfg(test)]

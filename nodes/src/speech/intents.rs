@@ -21,6 +21,7 @@ use std::{
     sync::Arc,
 };
 
+use graph_core::{AssetRef, NoSample, Sample};
 use ron::value::RawValue;
 use serde::Deserialize;
 use thiserror::Error;
@@ -314,6 +315,21 @@ impl<'a> Reader<'a> {
         let line = before.rsplit('\n').next().unwrap_or(before);
         (before.matches('\n').count() + 1, line.chars().count() + 1)
     }
+}
+
+/// A small intents file for the nodes that are benched with one.
+pub(crate) fn sample(sample: &Sample<'_>) -> Result<AssetRef, NoSample> {
+    let path = sample.dir().join("intents.ron");
+    let text = r#"(
+        uncertain: ["I did not get that."],
+        opposites: [("on", "off")],
+        intents: [
+            (name: "on", examples: ["lights on"], answers: ["Okay: {text}."]),
+            (name: "off", examples: ["lights off"], answers: ["Okay: {text}."]),
+        ],
+    )"#;
+    fs::write(&path, text)?;
+    Ok(AssetRef::new(path.to_string_lossy()))
 }
 
 #[cfg(test)]

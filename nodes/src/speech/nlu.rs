@@ -2,11 +2,15 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use graph_core::{AssetRef, Build, BuildError, Cx, Kind, NodeError, Transform};
+use graph_core::{AssetRef, Build, BuildError, Cx, Kind, NoSample, NodeError, Sample, Transform};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{intents::Intents, minilm::MiniLm, runtime};
+use super::{
+    intents::{self, Intents},
+    minilm::MiniLm,
+    runtime,
+};
 use crate::types::{Intent, Transcript};
 
 /// The examples of an intents file with their embeddings.
@@ -128,6 +132,21 @@ impl Kind for Nlu {
 
     fn assets(params: &NluParams) -> Vec<AssetRef> {
         [&params.intents, &params.library, &params.model, &params.tokenizer].map(AssetRef::clone).into()
+    }
+
+    fn sample(given: Option<NluParams>, sample: &mut Sample<'_>) -> Result<NluParams, NoSample> {
+        let text = "Could you put the lamp on, please?";
+        sample.feed("in", Transcript { text: text.into(), stable_words: 7, is_final: true });
+        match given {
+            Some(params) => Ok(params),
+            None => Ok(NluParams {
+                intents: intents::sample(sample)?,
+                threads: one(),
+                library: runtime::library(),
+                model: model(),
+                tokenizer: tokenizer(),
+            }),
+        }
     }
 }
 

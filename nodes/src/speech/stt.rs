@@ -3,12 +3,13 @@
 use std::{error::Error, fmt};
 
 use graph_core::{
-    AssetRef, Build, BuildError, Cause, Counter, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports,
+    AssetRef, Build, BuildError, Cause, Counter, Ctx, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Out,
+    Ports, Sample,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{dictation::Dictation, moonshine::Moonshine, runtime, worker::Worker};
+use super::{corpus, dictation::Dictation, moonshine::Moonshine, runtime, worker::Worker};
 use crate::types::{Speech, Transcript};
 
 /// How far a recogniser is.
@@ -163,6 +164,18 @@ impl Kind for Stt {
 
     fn assets(params: &SttParams) -> Vec<AssetRef> {
         [&params.library, &params.encoder, &params.decoder, &params.vocabulary].map(AssetRef::clone).into()
+    }
+
+    fn sample(given: Option<SttParams>, sample: &mut Sample<'_>) -> Result<SttParams, NoSample> {
+        let speech = corpus::sample(sample)?;
+        sample.feed("in", Speech::Start);
+        for chunk in speech.chunks(512) {
+            sample.feed("in", Speech::Audio(chunk.into()));
+        }
+        sample.feed("in", Speech::Pause);
+        sample.feed("in", Speech::End);
+        sample.every(Nanos::from_millis(32));
+        Ok(given.unwrap_or_default())
     }
 }
 

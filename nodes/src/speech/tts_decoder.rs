@@ -7,7 +7,8 @@ use std::{
 };
 
 use graph_core::{
-    AssetRef, Build, BuildError, Cause, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports,
+    AssetRef, Build, BuildError, Cause, Ctx, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Out, Ports,
+    Sample,
 };
 use ort::{session::Session, value::TensorRef};
 use schemars::JsonSchema;
@@ -287,6 +288,19 @@ impl Kind for TtsDecoder {
 
     fn assets(params: &TtsDecoderParams) -> Vec<AssetRef> {
         [&params.library, &params.model, &params.voice].map(AssetRef::clone).into()
+    }
+
+    fn sample(
+        given: Option<TtsDecoderParams>,
+        sample: &mut Sample<'_>,
+    ) -> Result<TtsDecoderParams, NoSample> {
+        // A second of the voices that ship; what the frames say does not change what they cost.
+        let (channels, frames) = (192, 86);
+        let values = (0..channels * frames).map(|n| (n as f32 * 0.7).sin()).collect();
+        let (lead, volume_db, last) = (Duration::ZERO, 0.0, true);
+        sample.feed("in", Latent { values, channels, frames, lead, volume_db, last });
+        sample.every(Nanos::from_secs(1));
+        Ok(given.unwrap_or_default())
     }
 }
 

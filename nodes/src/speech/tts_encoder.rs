@@ -3,7 +3,8 @@
 use std::{path::Path, time::Duration};
 
 use graph_core::{
-    AssetRef, Build, BuildError, Cause, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports,
+    AssetRef, Build, BuildError, Cause, Ctx, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Out, Ports,
+    Sample,
 };
 use ort::{session::Session, value::TensorRef};
 use schemars::JsonSchema;
@@ -234,6 +235,16 @@ impl Kind for TtsEncoder {
 
     fn assets(params: &TtsEncoderParams) -> Vec<AssetRef> {
         [&params.library, &params.model, &params.voice, &params.dictionary].map(AssetRef::clone).into()
+    }
+
+    fn sample(
+        given: Option<TtsEncoderParams>,
+        sample: &mut Sample<'_>,
+    ) -> Result<TtsEncoderParams, NoSample> {
+        let text = "I have set a timer for ten minutes.".into();
+        let parts = [SpokenPart::Text { text, prosody: Prosody::default() }];
+        sample.feed("in", Spoken { parts: parts.into() });
+        Ok(given.unwrap_or_default())
     }
 }
 

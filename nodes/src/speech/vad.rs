@@ -1,12 +1,14 @@
 //! `speech/vad`: sound in, utterances out.
 
 use graph_core::{
-    AssetRef, Build, BuildError, Cause, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Stamp, Turn,
+    AssetRef, Build, BuildError, Cause, Ctx, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Out, Ports,
+    Sample, Stamp, Turn,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
+    corpus,
     endpoint::{CHUNK, Endpointing, Segmenter},
     runtime,
     silero::Silero,
@@ -113,6 +115,14 @@ impl Kind for Vad {
 
     fn assets(params: &VadParams) -> Vec<AssetRef> {
         vec![params.library.clone(), params.model.clone()]
+    }
+
+    fn sample(given: Option<VadParams>, sample: &mut Sample<'_>) -> Result<VadParams, NoSample> {
+        for frame in corpus::sample(sample)?.chunks_exact(160) {
+            sample.feed("in", Audio { rate: Rate::HZ_16000, samples: frame.into() });
+        }
+        sample.every(Nanos::from_millis(10));
+        Ok(given.unwrap_or_default())
     }
 }
 

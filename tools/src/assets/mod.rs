@@ -6,6 +6,7 @@
 //! The cache is `$GRAPHRUN_ASSETS`, else `$XDG_CACHE_HOME/graphrun/assets`, else `~/.cache/graphrun/assets`. In it
 //! each asset is the file or directory of its own name.
 
+mod cache;
 mod catalogue;
 mod client;
 mod derive;
@@ -16,6 +17,7 @@ mod store;
 
 use std::path::PathBuf;
 
+pub use cache::Cache;
 pub use catalogue::{Asset, Bundle, Catalogue, Content, DirectoryFile, Source};
 pub use client::Clients;
 pub use derive::{DERIVERS, Deriver};

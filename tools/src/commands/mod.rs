@@ -1,6 +1,7 @@
 //! What each command does: a module a command, with `run(&Args)` that gives the exit status.
 
 pub mod assets;
+pub mod bench;
 pub mod budgets;
 pub mod check;
 pub mod doctor;
@@ -8,6 +9,8 @@ pub mod draw;
 pub mod explain;
 pub mod new;
 pub mod nodes;
+mod output;
+pub mod report;
 pub mod run;
 
 use std::{

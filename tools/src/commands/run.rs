@@ -1,9 +1,7 @@
 //! `graphrun FILE`.
 
 use std::{
-    fs::File,
-    io::Write,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -12,20 +10,20 @@ use std::{
 };
 
 use graph_core::{
-    AssetRef, Assets, BuildError, Clock, Registry,
+    AssetRef, Assets, Clock, Registry,
     budget::Bench,
     diagnostic::Severity,
     report::{Machine, Report, Run},
     run::{Outcome, Running, Stopper, prepare},
 };
 
-use super::{fail, print};
+use super::{fail, output::Output};
 use crate::{
-    assets::{self, Progress, Store},
+    assets::{self, Cache, Progress},
     cli::{Format, RunArgs},
     exit,
     graph::{self, Graph},
-    live::{Live, look},
+    live::Live,
     render, terminal,
 };
 
@@ -47,13 +45,9 @@ pub fn run(args: &RunArgs) -> u8 {
         fail(&error);
         return exit::NODE_FAILED;
     }
-    let output = match args.report.output.as_deref().map(|path| (path, File::create(path))) {
-        None => None,
-        Some((path, Ok(file))) => Some((path, file)),
-        Some((path, Err(error))) => {
-            fail(&format_args!("cannot write {}: {error}; name another file for --output", path.display()));
-            return exit::USAGE;
-        }
+    let output = match Output::open(args.report.output.as_deref()) {
+        Ok(output) => output,
+        Err(status) => return status,
     };
     let machine = Machine::read();
     let base = args.graph.file.parent().map(Path::to_owned).unwrap_or_default();
@@ -68,7 +62,7 @@ pub fn run(args: &RunArgs) -> u8 {
         Err(error) => {
             fail(&error);
             if args.report.format == Format::Json {
-                write_to(output, &graph::json(&graph::NotStarted::new(&error)));
+                output.write(&graph::json(&graph::NotStarted::new(&error)));
             }
             return exit::NODE_FAILED;
         }
@@ -90,23 +84,6 @@ fn fetch(graph: &Graph, registry: &Registry) -> Result<(), assets::AssetError> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut progress = Progress::on_stderr();
     assets::ensure(&names, &mut |event| progress.show(event)).map(drop)
-}
-
-/// Assets in the user's cache, and files beside the graph.
-struct Cache {
-    base: PathBuf,
-}
-
-impl Assets for Cache {
-    fn path(&self, name: &str) -> Result<PathBuf, BuildError> {
-        let store = Store::shipped()?;
-        store.catalogue().find(name)?;
-        Ok(store.path(name))
-    }
-
-    fn base(&self) -> &Path {
-        &self.base
-    }
 }
 
 /// The first interrupt ends the sources, the third the process.
@@ -173,29 +150,10 @@ fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool)
     .report()
 }
 
-/// Writes the report to the file that was made for it, or to stdout.
-///
-/// A report that cannot be written is a failure of the run, not of a budget.
-fn write(report: &Report, format: Format, output: Option<(&Path, File)>) -> u8 {
-    let to_file = output.is_some();
+fn write(report: &Report, format: Format, output: Output) -> u8 {
     let text = match format {
         Format::Json => graph::json(report),
-        Format::Human => {
-            let mut look = look(&terminal::stdout());
-            look.colour &= !to_file;
-            render::human(report, &look)
-        }
+        Format::Human => render::human(report, &output.look()),
     };
-    write_to(output, &text)
-}
-
-fn write_to(output: Option<(&Path, File)>, text: &str) -> u8 {
-    let written = match output {
-        None => print(text),
-        Some((path, mut file)) => match file.write_all(text.as_bytes()) {
-            Ok(()) => exit::OK,
-            Err(error) => fail(&format_args!("cannot write {}: {error}", path.display())),
-        },
-    };
-    if written == exit::OK { exit::OK } else { exit::NODE_FAILED }
+    output.write(&text)
 }

@@ -77,7 +77,7 @@ fn subject(
     }
 }
 
-fn absent() -> Cell {
+pub(super) fn absent() -> Cell {
     Cell::new("-", Tone::Faint)
 }
 
@@ -118,7 +118,7 @@ pub(super) fn limit_text(judgement: &Judgement) -> String {
     }
 }
 
-fn reference_text(reference: Reference) -> String {
+pub(super) fn reference_text(reference: Reference) -> String {
     match reference {
         Reference::Time(time) => time.to_string(),
         Reference::Below(time) => format!("< {time}"),
@@ -127,7 +127,7 @@ fn reference_text(reference: Reference) -> String {
     }
 }
 
-fn verdict(verdict: Verdict) -> Cell {
+pub(super) fn verdict(verdict: Verdict) -> Cell {
     let text = match verdict {
         Verdict::Fail => "FAIL",
         Verdict::TooFewSamples => "too-few",
@@ -146,7 +146,7 @@ pub(super) fn verdict_tone(verdict: Verdict) -> Tone {
     }
 }
 
-fn category_tone(category: Category) -> Tone {
+pub(super) fn category_tone(category: Category) -> Tone {
     match category {
         Category::Safe => Tone::Good,
         Category::Monitor => Tone::Plain,
@@ -161,7 +161,7 @@ fn is_too_slow(judgement: &Judgement) -> bool {
 }
 
 /// What a verdict rests on, where it is not plain.
-fn explain(judgement: &Judgement) -> Option<String> {
+pub(super) fn explain(judgement: &Judgement) -> Option<String> {
     const SURE: f64 = 0.95;
     let sure = judgement.confidence.map(|sure| whole(format!("{} % sure", (sure * 100.0).floor())));
     let unsure = judgement.confidence.is_some_and(|sure| sure < SURE);

@@ -1,6 +1,8 @@
 //! A report for people: the verdict table, where the time of each path goes, the slowest turn, what was lost.
 
 mod bars;
+mod bench;
+mod benches;
 mod limits;
 mod look;
 mod names;
@@ -13,6 +15,8 @@ mod tests;
 
 use graph_core::report::{Report, TurnReport};
 
+pub use bench::{Share, bench};
+pub use benches::criterion;
 pub use look::{Look, is_utf8_locale};
 pub(crate) use plan::floors_text;
 pub use plan::plan;

@@ -1,8 +1,8 @@
 //! What stands around the table: where it ran, what was lost, and what it all comes to.
 
 use graph_core::{
-    budget::{Margin, Verdict, exit},
-    report::{EdgeReport, NoteValue, Report},
+    budget::{Judgement, Margin, Verdict, exit},
+    report::{EdgeReport, Machine, NoteValue, Report},
 };
 
 use super::{
@@ -13,17 +13,7 @@ use super::{
 
 /// The graph, how long it ran, and on what.
 pub(super) fn head(report: &Report, look: &Look) -> Vec<String> {
-    let machine = &report.machine;
-    let parts = [
-        machine.cpu.clone(),
-        machine.cores.map(|cores| plural(cores as u64, "core")),
-        machine.kernel.as_ref().map(|kernel| format!("Linux {kernel}")),
-        machine.governor.as_ref().map(|governor| format!("governor {governor}")),
-        machine.load.map(|load| format!("load {load}")),
-        (!machine.profile.is_empty()).then(|| format!("{} build", machine.profile)),
-        machine.commit.as_ref().map(|commit| format!("commit {commit}")),
-    ];
-    let machine = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let machine = machine(&report.machine);
     let turns = &report.interactions;
     let mut ran = format!("{} ran {}", report.graph, report.elapsed);
     if turns.begun > 0 {
@@ -40,6 +30,20 @@ pub(super) fn head(report: &Report, look: &Look) -> Vec<String> {
     };
     lines.extend(look.wrap("", &on).iter().map(|line| look.paint(line, Tone::Faint)));
     lines
+}
+
+/// A processor, a kernel and a build in one line.
+pub(super) fn machine(machine: &Machine) -> String {
+    let parts = [
+        machine.cpu.clone(),
+        machine.cores.map(|cores| plural(cores as u64, "core")),
+        machine.kernel.as_ref().map(|kernel| format!("Linux {kernel}")),
+        machine.governor.as_ref().map(|governor| format!("governor {governor}")),
+        machine.load.map(|load| format!("load {load}")),
+        (!machine.profile.is_empty()).then(|| format!("{} build", machine.profile)),
+        machine.commit.as_ref().map(|commit| format!("commit {commit}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Edges on which packets did not arrive, or producers had to wait.
@@ -121,7 +125,7 @@ pub(super) fn last(report: &Report, names: &Names, look: &Look) -> Vec<String> {
         Verdict::Fail => "FAIL".to_owned(),
         other => other.name().to_owned(),
     };
-    let mut parts = vec![tally(report)];
+    let mut parts = vec![tally(|| report.judgements())];
     parts.extend(smallest(report, names).map(|(name, margin)| format!("smallest margin {margin} ({name})")));
     let code = report.exit_code();
     let text = format!("{word}: {}; exit {code}, {}", parts.join("; "), exit::meaning(code));
@@ -134,8 +138,9 @@ pub(super) fn last(report: &Report, names: &Names, look: &Look) -> Vec<String> {
     lines.iter().map(|line| look.paint(line, verdict_tone(report.verdict))).collect()
 }
 
-fn tally(report: &Report) -> String {
-    let total = report.judgements().count() as u64;
+/// How many limits came out how.
+pub(super) fn tally<'a, I: Iterator<Item = &'a Judgement>>(limits: impl Fn() -> I) -> String {
+    let total = limits().count() as u64;
     let by_verdict = [
         Verdict::Fail,
         Verdict::Uncertain,
@@ -147,7 +152,7 @@ fn tally(report: &Report) -> String {
         Verdict::NotJudged,
     ]
     .into_iter()
-    .map(|verdict| (verdict, report.judgements().filter(|limit| limit.verdict == verdict).count()))
+    .map(|verdict| (verdict, limits().filter(|limit| limit.verdict == verdict).count()))
     .filter(|(_, n)| *n > 0);
     let parts: Vec<_> = by_verdict.map(|(verdict, n)| format!("{n} {verdict}")).collect();
     match total {

@@ -10,7 +10,7 @@ mod sentences;
 mod spoken;
 mod values;
 
-use graph_core::{Build, BuildError, Counter, Cx, Kind, NodeError, Transform};
+use graph_core::{Build, BuildError, Counter, Cx, Kind, NoSample, NodeError, Sample, Transform};
 pub use markup::{Fault, Parsed, Problem, Segment, parse};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -35,6 +35,13 @@ impl Kind for Ssml {
 
     fn new(_: &SsmlParams, build: &mut Build<'_>) -> Result<Ssml, BuildError> {
         Ok(Ssml { faulty: build.counter("faulty", "answers with bad markup, spoken all the same") })
+    }
+
+    fn sample(given: Option<SsmlParams>, sample: &mut Sample<'_>) -> Result<SsmlParams, NoSample> {
+        let markup = "<speak>Your timer for <say-as interpret-as=\"cardinal\">10</say-as> minutes is over.\
+                      <break time=\"300ms\"/><prosody rate=\"slow\">Shall I set another?</prosody></speak>";
+        sample.feed("in", Reply { markup: markup.into(), uncertain: false });
+        Ok(given.unwrap_or_default())
     }
 }
 
