@@ -48,11 +48,20 @@ fn copper(stages: usize, payload: &str, log: bool) -> String {
     )
 }
 
+/// Of the locked versions, the one that this crate itself depends on: a peer may bring another one for its own use.
 fn versions() -> Result<(), Box<dyn Error>> {
     let lock = fs::read_to_string("Cargo.lock")?;
+    let own = lock
+        .split("[[package]]")
+        .find(|package| package.contains("name = \"graph-peers\""))
+        .unwrap_or_default();
     for name in CRATES {
-        let entry = lock.split_once(&format!("name = \"{name}\"\nversion = \"")).map(|(_, after)| after);
-        let version = entry.and_then(|after| after.split('"').next()).unwrap_or("-");
+        // A dependency is listed with its version only where there are several.
+        let version = own
+            .split_once(&format!("\"{name} "))
+            .or_else(|| lock.split_once(&format!("name = \"{name}\"\nversion = \"")))
+            .and_then(|(_, version)| version.split('"').next())
+            .unwrap_or("-");
         println!("cargo::rustc-env=VERSION_{}={version}", name.to_uppercase().replace('-', "_"));
     }
     Ok(())
