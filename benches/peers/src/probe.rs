@@ -9,7 +9,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread::{self, Thread},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -52,15 +52,18 @@ pub struct Seen {
     pub disordered: u64,
     /// Stamps that were earlier than the stamp before.
     pub negative: u64,
-    /// From the first packet's start to the last one's end.
+    /// CPU time from the first packet's start to the last one's end.
     pub cpu: Duration,
+    /// How long that was.
+    pub elapsed: Duration,
 }
 
 static RUN: Mutex<Run> = Mutex::new(Run { mode: Mode::Flood, packets: 0, warm_up: 0, clock: Clock::Plain });
 static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
 static SOURCE: Mutex<Option<Thread>> = Mutex::new(None);
 static ARRIVED: OwnLine = OwnLine(AtomicU64::new(0));
-static CPU_BEGAN: AtomicU64 = AtomicU64::new(0);
+/// CPU time and time when the first packet started.
+static BEGAN: Mutex<(Duration, Option<Instant>)> = Mutex::new((Duration::ZERO, None));
 
 /// On a cache line of its own, so that what lies beside it costs nothing.
 #[repr(align(128))]
@@ -141,7 +144,7 @@ impl<L: Load> Feed<L> {
             return None;
         }
         if seq == 0 {
-            CPU_BEGAN.store(clock::cpu().as_nanos() as u64, Ordering::Relaxed);
+            *lock(&BEGAN) = (clock::cpu(), Some(Instant::now()));
         }
         self.next += 1;
         let stamp = if self.run.mode == Mode::Flood { 0 } else { self.run.clock.ticks() };
@@ -275,9 +278,10 @@ impl Sink {
         let all = self.arrived == self.run.packets;
         if all {
             ARRIVED.0.store(self.arrived, Ordering::Release);
-            let began = Duration::from_nanos(CPU_BEGAN.load(Ordering::Relaxed));
-            let cpu = clock::cpu().saturating_sub(began);
-            collect(|seen| seen.cpu = cpu);
+            let cpu = clock::cpu();
+            let (cpu_began, began) = *lock(&BEGAN);
+            let elapsed = began.map_or(Duration::ZERO, |began| began.elapsed());
+            collect(|seen| (seen.cpu, seen.elapsed) = (cpu.saturating_sub(cpu_began), elapsed));
         }
         all
     }
