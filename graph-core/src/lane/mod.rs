@@ -222,7 +222,7 @@ const ATTENTION: Nanos = Nanos(500);
 const DESCRIPTORS: Nanos = Nanos::from_micros(50);
 
 /// A spinning lane looks so often at what comes from other lanes before it reads the clock.
-const LOOKS_A_READING: u32 = 4;
+const LOOKS_A_READING: u32 = 16;
 
 /// A busy lane tells so often what its meters do not know yet.
 const PUBLICATION: Nanos = Nanos::from_millis(1);
@@ -266,6 +266,8 @@ pub(crate) struct Lane {
     publish_at: Stamp,
     /// When it looks whether nodes that are kept from stepping are so for ever.
     suspect_at: Stamp,
+    /// Counts the steps where the clock is not read after each.
+    unread: u32,
     /// Whether the next step may not simply go to the node nearest to a sink.
     picks_with_care: bool,
     /// Nodes with a control input.
@@ -313,6 +315,7 @@ impl Lane {
             stepping: NOBODY,
             until_fair: LOOKS_BETWEEN_TURNS,
             fair: 0,
+            unread: 0,
             picks_with_care: !controlled.is_empty(),
             locals: locals.into_iter().map(|(_, view)| view).collect(),
             publish_at: Stamp::ZERO,
@@ -453,7 +456,7 @@ impl Lane {
             if core.bell.has_rung() || core.deck.any() {
                 return;
             }
-            self.look_at_clock();
+            self.now = self.core.clock.now();
         }
     }
 
@@ -596,8 +599,11 @@ impl Lane {
         self.stepping = node;
         self.core.taken.set(0);
         let result = seat.stepper.step(&mut Ctx::new(&self.core, node, self.now));
-        if MEASURED || seat.place.step().is_multiple_of(16) {
+        if MEASURED || self.unread.is_multiple_of(16) {
             self.now = self.core.clock.now();
+        }
+        if !MEASURED {
+            self.unread = self.unread.wrapping_add(1);
         }
         seat.place.end_step(self.now);
         if seat.place.is_clear() && matches!(result, Ok(Flow::Idle)) {
