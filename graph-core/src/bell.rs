@@ -215,7 +215,7 @@ mod tests {
 #[cfg(all(test, loom))]
 mod interleavings {
     use super::*;
-    use crate::sync::explore;
+    use crate::sync::{explore, spawn};
 
     /// As a lane rests: it announces sleep, looks once more, and sleeps.
     fn rest(bell: &Bell, heard: impl Fn() -> bool) {
@@ -227,8 +227,9 @@ mod interleavings {
         }
     }
 
-    /// Rests until all of `nodes` have been rung for.
+    /// Sleeps until all of `nodes` have been rung for.
     fn await_rings(bell: &Bell, nodes: u64) {
+        bell.sleep_by_parking();
         let mut marks = 0;
         loop {
             bell.answer(|_, bits| marks |= bits);
@@ -243,18 +244,17 @@ mod interleavings {
     fn nobody_sleeps_over_a_ring_and_what_was_done_before_it_is_seen() {
         explore(4, || {
             let bell = Arc::new(Bell::new(1));
-            bell.sleep_by_parking();
             let done = Arc::new(AtomicBool::new(false));
-            let ringer = loom::thread::spawn({
+            let sleeper = spawn({
                 let (bell, done) = (bell.clone(), done.clone());
                 move || {
-                    done.store(true, Ordering::Relaxed);
-                    bell.ring(0);
+                    await_rings(&bell, 1);
+                    assert!(done.load(Ordering::Relaxed));
                 }
             });
-            await_rings(&bell, 1);
-            assert!(done.load(Ordering::Relaxed));
-            ringer.join().unwrap();
+            done.store(true, Ordering::Relaxed);
+            bell.ring(0);
+            sleeper.join().unwrap();
         });
     }
 
@@ -262,13 +262,12 @@ mod interleavings {
     fn nobody_sleeps_over_one_of_two_rings() {
         explore(3, || {
             let bell = Arc::new(Bell::new(2));
-            bell.sleep_by_parking();
-            let ringers = [0, 1].map(|node| {
-                let bell = bell.clone();
-                loom::thread::spawn(move || bell.ring(node))
-            });
-            await_rings(&bell, 0b11);
-            ringers.map(|ringer| ringer.join().unwrap());
+            let [sleeper, ringer] = [bell.clone(), bell.clone()];
+            let sleeper = spawn(move || await_rings(&sleeper, 0b11));
+            let ringer = spawn(move || ringer.ring(0));
+            bell.ring(1);
+            ringer.join().unwrap();
+            sleeper.join().unwrap();
         });
     }
 
@@ -276,13 +275,10 @@ mod interleavings {
     fn nobody_sleeps_over_a_ring_for_every_node() {
         explore(4, || {
             let bell = Arc::new(Bell::new(1));
-            bell.sleep_by_parking();
-            let ringer = loom::thread::spawn({
-                let bell = bell.clone();
-                move || bell.ring_all()
-            });
-            await_rings(&bell, u64::MAX);
-            ringer.join().unwrap();
+            let sleeper = bell.clone();
+            let sleeper = spawn(move || await_rings(&sleeper, u64::MAX));
+            bell.ring_all();
+            sleeper.join().unwrap();
         });
     }
 
@@ -290,24 +286,24 @@ mod interleavings {
     fn nobody_sleeps_over_what_was_done_before_a_nudge() {
         explore(4, || {
             let bell = Arc::new(Bell::new(1));
-            bell.sleep_by_parking();
             let pushed = Arc::new(AtomicU64::new(0));
-            let pusher = loom::thread::spawn({
+            let sleeper = spawn({
                 let (bell, pushed) = (bell.clone(), pushed.clone());
                 move || {
+                    bell.sleep_by_parking();
                     for packet in 1..=2 {
-                        pushed.store(packet, Ordering::Release);
-                        bell.nudge();
+                        let has_come = || pushed.load(Ordering::Acquire) >= packet;
+                        while !has_come() {
+                            rest(&bell, has_come);
+                        }
                     }
                 }
             });
             for packet in 1..=2 {
-                let has_come = || pushed.load(Ordering::Acquire) >= packet;
-                while !has_come() {
-                    rest(&bell, has_come);
-                }
+                pushed.store(packet, Ordering::Release);
+                bell.nudge();
             }
-            pusher.join().unwrap();
+            sleeper.join().unwrap();
         });
     }
 }

@@ -34,5 +34,20 @@ pub(crate) fn in_one_order() {
 pub(crate) fn explore(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let mut checker = loom::model::Builder::new();
     checker.preemption_bound.get_or_insert(preemptions);
-    checker.check(model);
+    let model = std::sync::Arc::new(model);
+    checker.check(move || {
+        let model = model.clone();
+        spawn(move || model()).join().unwrap();
+    });
+}
+
+/// A thread of a model, with a stack that holds a meter.
+///
+/// Whoever sleeps on a bell has a thread of its own and waits for no other: loom takes a wake-up that comes too late to find
+/// the sleeper for the end of the thread that is waited for.
+#[cfg(all(test, loom))]
+pub(crate) fn spawn<T: Send + 'static>(
+    run: impl FnOnce() -> T + Send + 'static,
+) -> loom::thread::JoinHandle<T> {
+    loom::thread::Builder::new().stack_size(1 << 17).spawn(run).unwrap()
 }

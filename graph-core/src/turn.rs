@@ -64,6 +64,7 @@ struct Slot {
     cancelled_at: AtomicU64,
     /// The newest generation that reached a sink.
     answered: AtomicU32,
+    /// Of the slot's cancelled turns; never set back, since a sink may have seen the cancel before it is through.
     last_effect: AtomicU64,
 }
 
@@ -118,7 +119,6 @@ impl Turns {
         let news = slot.cancelled.fetch_max(turn.generation(), Ordering::AcqRel) < turn.generation();
         if news {
             slot.cancelled_at.store(now.0, Ordering::Release);
-            slot.last_effect.store(0, Ordering::Release);
         }
         news
     }

@@ -15,7 +15,7 @@ use crate::{
     packet::{Header, Packet},
     record::Recorder,
     run::RunCore,
-    sync::explore,
+    sync::{explore, spawn},
     time::{Clock, Stamp},
     trail::Trails,
     wiring::{InputView, OutputView, Queued},
@@ -93,8 +93,8 @@ fn consume(consumer: End<(CrossRx<()>, Recorder)>) -> Vec<u64> {
 fn a_producer_that_waits_for_room_is_woken_and_everything_comes_before_the_end() {
     explore(2, || {
         let (producer, consumer) = edge(Full::Block);
-        let producer = loom::thread::spawn(move || produce(producer, 3, 1));
-        assert_eq!(consume(consumer), [0, 1, 2]);
+        let producer = spawn(move || produce(producer, 3, 1));
+        assert_eq!(spawn(move || consume(consumer)).join().unwrap(), [0, 1, 2]);
         producer.join().unwrap();
     });
 }
@@ -103,8 +103,8 @@ fn a_producer_that_waits_for_room_is_woken_and_everything_comes_before_the_end()
 fn a_producer_that_emitted_more_than_fits_is_woken_to_hand_it_over() {
     explore(2, || {
         let (producer, consumer) = edge(Full::Block);
-        let producer = loom::thread::spawn(move || produce(producer, 1, 2));
-        assert_eq!(consume(consumer), [0, 1]);
+        let producer = spawn(move || produce(producer, 1, 2));
+        assert_eq!(spawn(move || consume(consumer)).join().unwrap(), [0, 1]);
         producer.join().unwrap();
     });
 }
@@ -113,8 +113,8 @@ fn a_producer_that_emitted_more_than_fits_is_woken_to_hand_it_over() {
 fn a_stream_that_ends_at_once_is_heard_to_end() {
     explore(3, || {
         let (producer, consumer) = edge(Full::Block);
-        let producer = loom::thread::spawn(move || produce(producer, 0, 1));
-        assert!(consume(consumer).is_empty());
+        let producer = spawn(move || produce(producer, 0, 1));
+        assert!(spawn(move || consume(consumer)).join().unwrap().is_empty());
         producer.join().unwrap();
     });
 }
@@ -124,7 +124,7 @@ fn a_consumer_that_leaves_keeps_no_producer_waiting() {
     explore(3, || {
         let (producer, consumer) = edge(Full::Block);
         let (state, meter) = (producer.end.state.clone(), producer.end.state.meter.clone());
-        let producer = loom::thread::spawn(move || produce(producer, 2, 1));
+        let producer = spawn(move || produce(producer, 2, 1));
         let (rx, recorder) = consumer.end;
         let input = CrossIn::new(rx, recorder);
         input.leave();
@@ -141,8 +141,8 @@ fn a_producer_that_drops_the_newest_never_waits_and_the_order_holds() {
     explore(2, || {
         let (producer, consumer) = edge(Full::DropNewest);
         let meter = producer.end.state.meter.clone();
-        let producer = loom::thread::spawn(move || produce(producer, 2, 1));
-        let seqs = consume(consumer);
+        let producer = spawn(move || produce(producer, 2, 1));
+        let seqs = spawn(move || consume(consumer)).join().unwrap();
         producer.join().unwrap();
         assert!(seqs.is_sorted() && seqs.first() == Some(&0), "{seqs:?}");
         assert_eq!(seqs.len() as u64 + meter.counts().dropped, 2);

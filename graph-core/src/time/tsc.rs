@@ -27,7 +27,9 @@ impl Tsc {
     pub(super) fn calibrated() -> Option<Tsc> {
         static CALIBRATED: OnceLock<Option<Tsc>> = OnceLock::new();
         // Miri interprets no such instruction.
-        *CALIBRATED.get_or_init(|| (!cfg!(miri) && is_invariant() && kernel_trusts_it()).then(Tsc::calibrate).flatten())
+        *CALIBRATED.get_or_init(|| {
+            (!cfg!(miri) && is_invariant() && kernel_trusts_it()).then(Tsc::calibrate).flatten()
+        })
     }
 
     fn calibrate() -> Option<Tsc> {
