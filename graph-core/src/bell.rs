@@ -122,6 +122,11 @@ impl Bell {
         nothing
     }
 
+    /// Whether nobody has ended the sleep that was announced.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.asleep.load(Ordering::Relaxed)
+    }
+
     /// Ends sleep, whoever ended it.
     pub(crate) fn rise(&self) {
         self.asleep.store(false, Ordering::SeqCst);

@@ -53,6 +53,12 @@ impl<'a> Ctx<'a> {
         self.core.wake_at(self.node, stamp);
     }
 
+    /// Keeps the whole lane from stepping until `stamp`; then this node is the first to step. For models of work, under
+    /// virtual time.
+    pub(crate) fn occupy(&self, until: Stamp) {
+        self.core.occupied.set(Some((self.node, until)));
+    }
+
     /// Begins an interaction. Output belongs to it when its cause does: see [`Cause::in_turn`].
     pub fn open_turn(&mut self) -> Turn {
         self.core.run.turns.open()

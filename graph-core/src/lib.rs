@@ -21,6 +21,7 @@ mod inlet;
 pub mod kind;
 mod lane;
 pub mod measure;
+pub mod model;
 mod node;
 mod packet;
 pub mod payload;

@@ -9,7 +9,8 @@ use crate::{
     diagnostic::Diagnostics,
     error::BuildError,
     file::{RawWith, params},
-    kind::{KindSpec, Kinds},
+    kind::{KindSpec, Kinds, PortRole, PortSpec},
+    model::{self, Token},
     node::{Fault, Kind, Node, Sink, Source, Transform},
     sample::{NoSample, Sample},
     wiring::{Mode, Ports, Wiring},
@@ -102,6 +103,17 @@ impl Registry {
     pub fn assets(&self, kind: &str, with: &RawWith) -> Result<Vec<AssetRef>, Diagnostics> {
         let Some(entry) = self.entry(kind) else { return Ok(Vec::new()) };
         Ok((entry.assets)(&(entry.parse)(with, &entry.spec)?))
+    }
+
+    /// The same kinds with the same ports, of which models are made and whose edges carry tokens.
+    pub(crate) fn modelled(&self) -> Registry {
+        let link = PortSpec::new::<Token>("", "", PortRole::Done).link;
+        let mut kinds = self.kinds.clone();
+        for entry in kinds.values_mut() {
+            entry.make = model::make;
+            entry.spec.ports.iter_mut().for_each(|port| port.link = link);
+        }
+        Registry { kinds, absent: self.absent.clone() }
     }
 
     pub(crate) fn entry(&self, kind: &str) -> Option<&Entry> {

@@ -44,9 +44,10 @@ use crate::{
     bell::{Bell, Waker},
     budget::Budget,
     check::{Plan, check},
-    edge::{EdgeState, Ends, Local, LocalView, RxEnd, TxEnd},
+    diagnostic::Source as Text,
+    edge::{EdgeState, Ends, Join, Local, LocalView, RxEnd, TxEnd},
     error::BuildError,
-    file::{Capacity, Files, OnError, QueueSpec, WarmUp, load},
+    file::{Capacity, Files, OnError, QueueSpec, WarmUp, costs_of, load},
     kind::{PortRole, PortSpec, Trigger},
     lane::{Deck, Lane, LaneCore, Place, Progress, Slot},
     measure::{EdgeMeter, EdgeSpec, PathMeter},
@@ -163,8 +164,11 @@ impl Alone {
         let (node, outside) = (0, 1);
         let waker = || Waker::new(bell.clone(), node);
         let queue = QueueSpec { capacity: Capacity::Packets(QUEUED), ..QueueSpec::default() };
-        let state =
-            |trigger| Arc::new(EdgeState::new(meter(), queue, run.clone(), waker(), waker(), trigger, false));
+        let state = |trigger| {
+            let join =
+                Join { meter: meter(), producer: waker(), consumer: waker(), trigger, feedback: false };
+            Arc::new(EdgeState::new(join, queue, run.clone()))
+        };
         let ends = |number, producer, consumer| Ends { deck: deck.clone(), number, producer, consumer };
         let inputs = ports.iter().filter(|port| matches!(port.role, PortRole::Input { .. })).count();
         let recorder = |meter| Recorder::new(meter, run.clone(), None, Vec::new());
@@ -449,6 +453,22 @@ pub fn simulate(text: &str, registry: &Registry) -> Simulated {
         Err(diagnostics) => panic!("{diagnostics}"),
     };
     match prepared.simulate(Nanos::from_secs(3600)) {
+        Ok(outcome) => Simulated { plan, outcome },
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Runs the graph that `text` states under virtual time for `time`, its nodes being the models that `costs` states as a
+/// costs file does.
+///
+/// # Panics
+/// With all that is wrong with the graph or the costs.
+pub fn simulate_models(text: &str, registry: &Registry, costs: &str, seed: u64, time: Nanos) -> Simulated {
+    let plan = plan(text, registry);
+    let prepared = costs_of(&Text::new("costs.ron", costs))
+        .and_then(|costs| crate::model::prepare(&plan, registry, &costs, seed))
+        .unwrap_or_else(|wrong| panic!("{wrong}\n{costs}"));
+    match prepared.simulate(time) {
         Ok(outcome) => Simulated { plan, outcome },
         Err(error) => panic!("{error}"),
     }

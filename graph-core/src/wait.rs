@@ -76,6 +76,11 @@ impl Sleep {
         self.0.insert(poller).watch(fd, node)
     }
 
+    /// Whether a node watches a descriptor.
+    pub(crate) fn is_polling(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The calling thread is the one that will sleep.
     pub(crate) fn settle(&self, bell: &Bell) {
         match &self.0 {

@@ -51,6 +51,13 @@ impl WireOut {
         }
     }
 
+    /// Makes the node at the other end step, where no socket does.
+    pub(crate) fn wake_other_end(&self) {
+        if let Some(edge) = &self.edge {
+            edge.consumer.wake();
+        }
+    }
+
     /// Whether the other end is in this graph.
     pub fn is_connected(&self) -> bool {
         self.edge.is_some()

@@ -71,6 +71,8 @@ pub(crate) trait OutputView {
     fn has_room(&self, now: Stamp) -> bool;
     /// Whether only [`OutputView::has_room`] tells, and not the lane's [`Place`](crate::lane::Place) of the node.
     fn must_be_asked(&self) -> bool;
+    /// Packets that were sent in the last step of their producer are told when it ended.
+    fn stamp_unsent(&self) {}
     /// Hands over what is still here. Returns whether nothing is.
     fn flush(&self) -> bool;
     /// End of stream.

@@ -26,6 +26,7 @@ fn report(run: &Simulated) -> Report {
         elapsed: run.outcome.elapsed,
         interactions: run.outcome.interactions.clone(),
         interrupted: false,
+        simulation: None,
         notes: Vec::new(),
         failures: run.outcome.failures.clone(),
     }
@@ -321,6 +322,77 @@ fn a_feedback_edge_does_not_keep_the_graph_from_ending() {
     assert!(run.outcome.failures.is_empty(), "{:?}", run.outcome.failures);
     assert_eq!(run.edge("slow.out -> tell.in").counts().taken, 10);
     assert!(run.edge("slow.out -> mix.back").counts().balance());
+}
+
+#[test]
+fn a_later_step_of_the_producer_does_not_move_the_time_at_which_a_packet_was_sent() {
+    let run = run(r#"(
+            lanes: { "a": (), "b": () },
+            nodes: {
+                "every": (kind: "test/every", lane: "a", with: (count: 5, period: "10 ms")),
+                "slow": (kind: "test/slow", lane: "a"),
+                "tell": (kind: "test/tell", lane: "b", with: (takes: "100 ms")),
+            },
+            edges: [
+                (from: "every", to: "slow", measure: all),
+                (from: "slow", to: "tell", queue: (capacity: 1)),
+            ],
+        )"#);
+    let edge = run.edge("every.out -> slow.in");
+    let most = |measure| edge.snapshot(measure).expect("measured").stat(Stat::Max).expect("samples");
+    assert!(most(Measure::Wait) > Nanos::from_millis(50), "the last packets wait");
+    assert_eq!(most(Measure::Work), Nanos::ZERO, "and their producer did not work meanwhile");
+}
+
+/// A cycle in which each packet becomes three, and room for one.
+fn cycle_without_room(lanes: [&str; 2]) -> String {
+    format!(
+        r#"(
+            lanes: {{ "a": (), "b": (), "c": () }},
+            nodes: {{
+                "every": (kind: "test/every", lane: "c", with: (count: 1000, period: "0 ns")),
+                "mix": (kind: "test/mix", lane: "{}"),
+                "thrice": (kind: "test/thrice", lane: "{}"),
+                "tell": (kind: "test/tell", lane: "a"),
+            }},
+            edges: [
+                (from: "every", to: "mix.in"),
+                (from: "mix", to: "thrice", queue: (capacity: 1)),
+                (from: "thrice", to: "mix.back", feedback: true, queue: (capacity: 1)),
+                (from: "thrice", to: "tell"),
+            ],
+        )"#,
+        lanes[0], lanes[1]
+    )
+}
+
+fn is_that_cycle(failure: &graph_core::run::Failure) -> bool {
+    let message = &failure.message;
+    failure.fatal
+        && message.starts_with("deadlock")
+        && message.contains("mix.out -> thrice.in (1 of 1)")
+        && message.contains("thrice.out -> mix.back (1 of 1)")
+        && !message.contains("tell")
+}
+
+#[test]
+fn a_cycle_of_full_queues_is_named_instead_of_waited_for() {
+    for lanes in [["a", "a"], ["a", "b"]] {
+        let run = run(&cycle_without_room(lanes));
+        assert!(run.outcome.failures.iter().any(is_that_cycle), "{:?}", run.outcome.failures);
+    }
+}
+
+#[test]
+fn a_cycle_of_full_queues_ends_a_run_of_threads() {
+    for lanes in [["a", "a"], ["a", "b"]] {
+        let plan = graph_core::testing::plan(&cycle_without_room(lanes), &registry());
+        let assets = std::sync::Arc::new(graph_core::NoAssets);
+        let prepared = graph_core::run::prepare(&plan, &registry(), assets, graph_core::Clock::monotonic());
+        let outcome = prepared.expect("prepared").start().expect("started").wait();
+        assert!(outcome.failures.iter().any(is_that_cycle), "{:?}", outcome.failures);
+        assert!(outcome.edges.iter().all(|edge| edge.counts().balance()));
+    }
 }
 
 #[test]

@@ -11,8 +11,12 @@ pub mod types;
 pub mod audio;
 #[cfg(feature = "net")]
 pub mod net;
+#[cfg(feature = "spatial")]
+pub mod spatial;
 #[cfg(feature = "speech")]
 pub mod speech;
+#[cfg(feature = "touch")]
+pub mod touch;
 
 /// All kinds of this build; of the domains that it lacks, it knows that they exist.
 pub fn registry() -> graph_core::Registry {
@@ -25,9 +29,17 @@ pub fn registry() -> graph_core::Registry {
     net::register(&mut registry);
     #[cfg(not(feature = "net"))]
     registry.absent("net");
+    #[cfg(feature = "spatial")]
+    spatial::register(&mut registry);
+    #[cfg(not(feature = "spatial"))]
+    registry.absent("spatial");
     #[cfg(feature = "speech")]
     speech::register(&mut registry);
     #[cfg(not(feature = "speech"))]
     registry.absent("speech");
+    #[cfg(feature = "touch")]
+    touch::register(&mut registry);
+    #[cfg(not(feature = "touch"))]
+    registry.absent("touch");
     registry
 }

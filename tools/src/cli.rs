@@ -73,9 +73,40 @@ pub struct RunArgs {
     /// End the sources after this many turns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub turns: Option<u64>,
+    /// Measure everything on every edge, not only what its limits speak of; a report that --costs is to read needs it
+    #[arg(long)]
+    pub measure_all: bool,
     /// The form of the result
     #[command(flatten)]
     pub report: ReportArgs,
+    /// Virtual time
+    #[command(flatten)]
+    pub simulation: SimulationArgs,
+}
+
+/// How a graph is simulated instead of run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Virtual time")]
+#[group(skip)]
+pub struct SimulationArgs {
+    /// Simulate the graph with models of its nodes, faster than real time; --for is virtual time then, 60 s unless given
+    #[arg(long = "virtual", group = "virtual_time", conflicts_with = "turns")]
+    pub is_virtual: bool,
+    /// What nodes cost: a costs file, or the JSON report of a run with --measure-all; may be given several times, the last
+    /// one wins
+    #[arg(long, value_name = "FILE", requires = "virtual_time")]
+    pub costs: Vec<PathBuf>,
+    /// What one node costs, such as stt="300 ms", vad.held="480 ms", mic.interval="10 ms", or the delay of a socket, "a ->
+    /// b"="2 ms"; may be given several times
+    #[arg(long, value_name = "NODE=TIME", requires = "virtual_time")]
+    pub cost: Vec<String>,
+    /// What the models draw from: the same seed gives the same report
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "virtual_time")]
+    pub seed: u64,
+    /// Write a costs file for the graph to stdout, with what --costs and --cost state and "?" where something is to be
+    /// filled in
+    #[arg(long, group = "virtual_time", conflicts_with = "turns")]
+    pub costs_template: bool,
 }
 
 /// How a result is given.
@@ -328,6 +359,26 @@ mod tests {
         assert_eq!((run.turns, run.duration), (Some(3), Some(Nanos::from_millis(1500))));
         assert_eq!(run.report.format, Format::Human);
         assert!(matches!(typed("graphrun run voice.ron --format json"), Ok(Command::Run(_))));
+    }
+
+    #[test]
+    fn costs_and_a_seed_belong_to_virtual_time() {
+        let line =
+            "graphrun voice.ron --virtual --costs a.ron --costs b.json --cost stt=300ms --seed 7 --for 1min";
+        let Command::Run(run) = typed(line).unwrap() else { panic!("it must run") };
+        assert!(run.simulation.is_virtual);
+        assert_eq!((run.simulation.costs.len(), run.simulation.seed), (2, 7));
+        assert_eq!(run.simulation.cost, ["stt=300ms"]);
+        assert!(typed("graphrun voice.ron --costs-template --costs a.json").is_ok());
+        for line in [
+            "--cost stt=300ms",
+            "--costs a.ron",
+            "--seed 3",
+            "--virtual --turns 3",
+            "--virtual --costs-template",
+        ] {
+            assert!(typed(&format!("graphrun voice.ron {line}")).is_err(), "{line}");
+        }
     }
 
     #[test]

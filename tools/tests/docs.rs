@@ -1,5 +1,5 @@
 //! The pages that are made by commands are what the commands give.
-#![cfg(all(feature = "audio", feature = "net", feature = "speech"))]
+#![cfg(all(feature = "audio", feature = "net", feature = "spatial", feature = "speech", feature = "touch"))]
 
 use std::{fs, path::Path, process::Command};
 
@@ -30,5 +30,5 @@ fn the_node_reference_is_the_registry() {
 
 #[test]
 fn the_page_of_budgets_is_the_graph_files() {
-    same("docs/latency-budget.md", &["budgets", "graphs/voice.ron"]);
+    same("docs/latency-budget.md", &["budgets", "graphs/voice.ron", "graphs/spatial.ron", "graphs/touch.ron"]);
 }

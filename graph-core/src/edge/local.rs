@@ -25,8 +25,8 @@ pub(super) const SPARE: usize = 2;
 
 /// An edge inside a lane, both ends of it.
 ///
-/// A packet's `sent` is the end of the step that emitted it, which is not known before. Until the next step that emits
-/// here it is zero, and the producer's [`Place`] has the stamp.
+/// A packet's `sent` is the end of the step that emitted it, which is not known before. Until the producer's next step it
+/// is zero, and the producer's [`Place`] has the stamp.
 // In the order in which a hop uses it, so that a small packet crosses in four cache lines.
 #[repr(C, align(64))]
 pub(crate) struct Local<T> {
@@ -39,8 +39,6 @@ pub(crate) struct Local<T> {
     header: Cell<Header>,
     /// `None` where the queue is empty.
     payload: Cell<Option<T>>,
-    /// The producer's step that pushed last.
-    pushed_in: Cell<u64>,
     producer: Rc<Place>,
     consumer: Rc<Place>,
     deck: Rc<Deck>,
@@ -98,7 +96,6 @@ impl<T> Local<T> {
             sent: Cell::new(0),
             header: Cell::default(),
             payload: Cell::new(None),
-            pushed_in: Cell::new(0),
             producer: deck.place(producer).clone(),
             consumer: deck.place(consumer).clone(),
             deck,
@@ -156,7 +153,7 @@ impl<T> Local<T> {
         self.sent.set(self.sent.get() + 1);
         self.header.set(header);
         self.payload.set(Some(payload));
-        self.pushed_in.set(self.producer.step());
+        self.producer.is_unsent();
         self.consumer.queue_one();
         self.deck.hand_over_to(self.consumer_node);
     }
@@ -182,6 +179,7 @@ impl<T> Local<T> {
             return None;
         }
         self.way.set(Way::PlainEmpty);
+        self.producer.is_sent();
         self.consumer.take_one();
         self.pending.put(self.waiting.get(), latency as u32, age as u32);
         self.waiting.set(self.waiting.get() + 1);
@@ -230,14 +228,16 @@ impl<T> Local<T> {
             // It may take the packet in the very step that emits it.
             header.sent = now;
         }
+        if header.sent == Stamp::ZERO {
+            self.producer.is_unsent();
+        }
         if self.is_empty() {
             self.state.front_is_since(now);
             self.header.set(header);
             self.payload.set(Some(payload));
         } else {
-            self.put_behind(header, payload);
+            self.rest.borrow_mut().push_back(Packet { header, payload });
         }
-        self.pushed_in.set(self.producer.step());
         self.length.set(self.length.get() + 1);
         if self.length.get() == self.full_at.get() {
             self.producer.is_kept(true);
@@ -249,28 +249,11 @@ impl<T> Local<T> {
         false
     }
 
-    fn put_behind(&self, header: Header, payload: T) {
-        let mut rest = self.rest.borrow_mut();
-        if self.pushed_in.get() != self.producer.step() {
-            // Those of the step before: its end is known, and will not be for long.
-            let sent = self.producer.ended();
-            let unsent = rest.iter_mut().rev().take_while(|packet| packet.header.sent == Stamp::ZERO);
-            unsent.for_each(|packet| packet.header.sent = sent);
-            let front = self.header.get();
-            if front.sent == Stamp::ZERO {
-                self.header.set(Header { sent, ..front });
-            }
-        }
-        rest.push_back(Packet { header, payload });
-    }
-
     pub(crate) fn pop(&self) -> Option<Packet<T>> {
         self.take_care();
         let payload = self.payload.take()?;
         let mut header = self.header.get();
-        if header.sent == Stamp::ZERO {
-            header.sent = self.producer.ended();
-        }
+        self.stamp(&mut header);
         let length = self.length.get();
         self.length.set(length - 1);
         if length > 1 {
@@ -299,13 +282,18 @@ impl<T> Local<T> {
     /// The next packet becomes the front.
     fn advance(&self) {
         if let Some(Packet { header, payload }) = self.rest.borrow_mut().pop_front() {
-            let sent = match header.sent {
-                Stamp::ZERO => self.producer.ended(),
-                sent => sent,
-            };
+            let sent = if header.sent == Stamp::ZERO { self.producer.ended() } else { header.sent };
             self.state.front_is_since(sent);
             self.header.set(header);
             self.payload.set(Some(payload));
+        }
+    }
+
+    /// Tells a packet of the producer's last step when that ended.
+    fn stamp(&self, header: &mut Header) {
+        if header.sent == Stamp::ZERO {
+            header.sent = self.producer.ended();
+            self.producer.is_sent();
         }
     }
 
@@ -380,6 +368,19 @@ impl<T> OutputView for Local<T> {
 
     fn must_be_asked(&self) -> bool {
         self.state.queue.full == Full::Block && self.state.is_bound_in_time()
+    }
+
+    fn stamp_unsent(&self) {
+        self.take_care();
+        // Those of the last step are at the back.
+        let mut rest = self.rest.borrow_mut();
+        let unsent = rest.iter_mut().rev().take_while(|packet| packet.header.sent == Stamp::ZERO);
+        unsent.for_each(|packet| self.stamp(&mut packet.header));
+        if !self.is_empty() {
+            let mut front = self.header.get();
+            self.stamp(&mut front);
+            self.header.set(front);
+        }
     }
 
     fn flush(&self) -> bool {

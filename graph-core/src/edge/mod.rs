@@ -62,16 +62,18 @@ pub(crate) struct EdgeState {
     front_sent: AtomicU64,
 }
 
+/// What an edge joins.
+pub(crate) struct Join {
+    pub(crate) meter: Arc<EdgeMeter>,
+    pub(crate) producer: Waker,
+    pub(crate) consumer: Waker,
+    pub(crate) trigger: Trigger,
+    pub(crate) feedback: bool,
+}
+
 impl EdgeState {
-    pub(crate) fn new(
-        meter: Arc<EdgeMeter>,
-        queue: QueueSpec,
-        run: Arc<RunCore>,
-        producer: Waker,
-        consumer: Waker,
-        trigger: Trigger,
-        feedback: bool,
-    ) -> EdgeState {
+    pub(crate) fn new(join: Join, queue: QueueSpec, run: Arc<RunCore>) -> EdgeState {
+        let Join { meter, producer, consumer, trigger, feedback } = join;
         EdgeState {
             meter,
             queue,
@@ -86,6 +88,18 @@ impl EdgeState {
             blocked_since: AtomicU64::new(0),
             front_sent: AtomicU64::new(0),
         }
+    }
+
+    /// When the edge began to keep its producer from stepping; `None` while it does not.
+    pub(crate) fn kept_since(&self) -> Option<Stamp> {
+        let since = self.blocked_since.load(Ordering::Acquire);
+        (since != 0).then_some(Stamp(since))
+    }
+
+    /// Whether the queue has no room for `burst` more, as far as its meter knows.
+    pub(crate) fn seems_full(&self, burst: usize, now: Stamp) -> bool {
+        let queued = usize::try_from(self.meter.counts().queued()).unwrap_or(usize::MAX);
+        !self.has_room(queued, burst, now)
     }
 
     /// End of stream: what is queued is the last. Ordered after every push before it.
@@ -167,7 +181,7 @@ impl EdgeState {
             self.blocked_since.store(0, Ordering::Relaxed);
             self.meter.blocked(now.since(Stamp(since)).unwrap_or(Nanos::ZERO));
         } else if !room && since == 0 {
-            self.blocked_since.store(now.0, Ordering::Relaxed);
+            self.blocked_since.store(now.0, Ordering::Release);
         }
         room
     }
@@ -221,7 +235,14 @@ mod tests {
         let queue = QueueSpec { capacity, full, ..QueueSpec::default() };
         let waker = |node| Waker::new(bell.clone(), node);
         let meter = Arc::new(EdgeMeter::new(&spec));
-        Arc::new(EdgeState::new(meter, queue, Arc::new(run), waker(0), waker(1), Trigger::Trigger, false))
+        let join = Join {
+            meter,
+            producer: waker(0),
+            consumer: waker(1),
+            trigger: Trigger::Trigger,
+            feedback: false,
+        };
+        Arc::new(EdgeState::new(join, queue, Arc::new(run)))
     }
 
     fn sent_at(sent: u64) -> Packet<()> {

@@ -3,6 +3,7 @@
 //! Files are parsed one by one into parts of which every field may be missing, laid over each other by key, and become a
 //! [`GraphSpec`]. Nothing here judges the graph; that is [`check`](crate::check).
 
+mod costs;
 mod limits;
 mod load;
 mod merge;
@@ -15,6 +16,8 @@ mod spec;
 mod syntax;
 pub mod units;
 
+pub(crate) use costs::RawCost;
+pub use costs::{costs, costs_of};
 pub use load::{Disk, Files, load};
 pub use params::params;
 pub use spec::{

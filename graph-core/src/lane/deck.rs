@@ -38,8 +38,8 @@ pub(crate) struct Place {
     queued: Cell<u32>,
     /// Edges inside the lane that keep the node from stepping.
     full: Cell<u32>,
-    /// Counts its steps.
-    steps: Cell<u64>,
+    /// Packets that it has sent within the lane and that do not know yet when its step ended.
+    unsent: Cell<u32>,
     /// When its last step ended.
     ended: Cell<Stamp>,
 }
@@ -79,21 +79,27 @@ impl Place {
         self.flags.set(if on { others | flags } else { others });
     }
 
-    /// The number of the step that is running, or that ran last.
-    #[inline]
-    pub(crate) fn step(&self) -> u64 {
-        self.steps.get()
-    }
-
     /// When its last step ended.
     #[inline]
     pub(crate) fn ended(&self) -> Stamp {
         self.ended.get()
     }
 
+    /// A packet that it sent does not know yet when the step ended.
     #[inline]
-    pub(super) fn begin_step(&self) {
-        self.steps.set(self.steps.get() + 1);
+    pub(crate) fn is_unsent(&self) {
+        self.unsent.set(self.unsent.get() + 1);
+    }
+
+    /// One of them does now.
+    #[inline]
+    pub(crate) fn is_sent(&self) {
+        self.unsent.set(self.unsent.get() - 1);
+    }
+
+    #[inline]
+    pub(super) fn has_unsent(&self) -> bool {
+        self.unsent.get() > 0
     }
 
     #[inline]

@@ -25,7 +25,7 @@ use crate::{
     file::{OnError, Restart},
     kind::Trigger,
     node::Flow,
-    run::RunCore,
+    run::{RunCore, SUSPICION},
     time::{Clock, Nanos, Stamp},
     wait::Sleep,
     wire_port::WireInput,
@@ -47,6 +47,8 @@ pub(crate) struct LaneCore {
     attend_at: Cell<Stamp>,
     /// Causes taken in the step that is running, for the account of a failure.
     taken: Cell<u64>,
+    /// The node whose modelled work occupies the lane, and until when. Only simulations look at it.
+    pub(crate) occupied: Cell<Option<(usize, Stamp)>>,
 }
 
 impl LaneCore {
@@ -61,6 +63,7 @@ impl LaneCore {
             next_alarm: Cell::new(Stamp::MAX),
             attend_at: Cell::new(Stamp::ZERO),
             taken: Cell::new(0),
+            occupied: Cell::new(None),
         }
     }
 
@@ -260,6 +263,8 @@ pub(crate) struct Lane {
     /// Edges inside the lane, by number.
     locals: Vec<Rc<dyn InputView>>,
     publish_at: Stamp,
+    /// When it looks whether nodes that are kept from stepping are so for ever.
+    suspect_at: Stamp,
     /// Nodes with a control input.
     controlled: Vec<usize>,
     /// Inputs from other lanes whose packets make a node step.
@@ -307,6 +312,7 @@ impl Lane {
             fair: 0,
             locals: locals.into_iter().map(|(_, view)| view).collect(),
             publish_at: Stamp::ZERO,
+            suspect_at: Stamp::MAX,
             controlled,
             from_outside,
             descriptors_at: Stamp::ZERO,
@@ -356,6 +362,36 @@ impl Lane {
         }
     }
 
+    /// As [`Lane::turn`] under virtual time, where work may be modelled: an occupied lane does nothing until that is over,
+    /// and then steps the node whose work it was. What that has made waits for no room.
+    pub(crate) fn modelled_turn(&mut self) -> Progress {
+        self.core.bell.rise();
+        let Some((node, until)) = self.core.occupied.get() else { return self.turn() };
+        if self.now < until {
+            return Progress::Idle(until);
+        }
+        self.core.occupied.set(None);
+        if self.slots[node].state == State::Running {
+            self.call(node, |stepper, ctx| stepper.step(ctx));
+        } else {
+            self.call(node, |stepper, ctx| stepper.finish(ctx));
+        }
+        Progress::Stepped
+    }
+
+    /// Under virtual time: there is nothing to do, and the lane is left alone until somebody wakes it.
+    pub(crate) fn doze(&self) {
+        // Nobody tells of a descriptor.
+        if !self.sleep.is_polling() {
+            self.core.bell.doze();
+        }
+    }
+
+    /// Whether the lane may have something to do before the time that it told.
+    pub(crate) fn is_awake(&self) -> bool {
+        self.core.occupied.get().is_none() && !self.core.bell.is_asleep()
+    }
+
     /// What a panicking step leaves half done is the node's own state, which a restart throws away.
     fn panicked(&mut self, panic: Box<dyn Any + Send>) {
         let node = std::mem::replace(&mut self.stepping, NOBODY);
@@ -372,6 +408,7 @@ impl Lane {
     /// before `until` to spin up to it.
     fn rest(&mut self, until: Stamp) {
         self.publish();
+        let until = until.min(self.suspect_at);
         let until_sleep = self.now + self.spin;
         self.spin_until(until.min(until_sleep));
         let wake = if until == Stamp::MAX { until } else { until - self.spin };
@@ -436,7 +473,9 @@ impl Lane {
     /// Ends all nodes where they stand, and the run with them, so that no other lane waits for this one.
     pub(crate) fn abandon(&mut self) {
         self.core.run.stop();
-        for slot in self.slots.iter().filter(|slot| slot.state != State::Closed) {
+        self.open = 0;
+        for slot in self.slots.iter_mut().filter(|slot| slot.state != State::Closed) {
+            slot.enter(State::Closed);
             slot.outputs.iter().for_each(|output| output.close());
             slot.inputs.iter().for_each(|input| input.leave());
         }
@@ -473,6 +512,10 @@ impl Lane {
         match self.pick() {
             Some(node) => self.step(node),
             None if self.open == 0 => return Progress::Ended,
+            None if self.core.run.is_abandoned() => {
+                self.abandon();
+                return Progress::Ended;
+            }
             None => return Progress::Idle(self.core.next_alarm.get()),
         }
         Progress::Stepped
@@ -493,14 +536,22 @@ impl Lane {
             self.publish();
         }
         self.hears_from_outside();
-        self.until_fair -= 1;
+        self.until_fair = self.until_fair.saturating_sub(1);
         self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
     }
 
-    fn publish(&mut self) {
+    /// Tells the meters what they do not know yet, and now and then looks for a deadlock.
+    pub(crate) fn publish(&mut self) {
         self.publish_at = self.now + PUBLICATION;
         // A node alone has outputs whose other ends are no node's.
         self.core.deck.publish(|edge| self.locals.get(edge).into_iter().for_each(|edge| edge.publish()));
+        if self.now >= self.suspect_at {
+            let is_kept = self.seats.iter().any(|seat| seat.place.is_any(Place::REFUSED));
+            self.suspect_at = if is_kept { self.now + SUSPICION } else { Stamp::MAX };
+            if is_kept {
+                self.core.run.end_if_deadlocked(self.now);
+            }
+        }
     }
 
     #[inline(always)]
@@ -531,10 +582,9 @@ impl Lane {
     #[inline(always)]
     fn step(&mut self, node: usize) {
         let seat = &mut self.seats[node];
-        if !seat.place.is_clear() {
+        if !seat.place.is_clear() || seat.place.has_unsent() {
             return self.step_with_care(node);
         }
-        seat.place.begin_step();
         self.stepping = node;
         self.core.taken.set(0);
         let result = seat.stepper.step(&mut Ctx::new(&self.core, node, self.now));
@@ -577,7 +627,10 @@ impl Lane {
         call: impl FnOnce(&mut dyn Stepper, &mut Ctx<'_>) -> Result<Flow, NodeError>,
     ) {
         let slot = &mut self.slots[node];
-        slot.place.begin_step();
+        if slot.place.has_unsent() {
+            // The end of the step before is known, and will not be any more after this one.
+            slot.outputs.iter().for_each(|output| output.stamp_unsent());
+        }
         slot.place.set(Place::DEAF, slot.state != State::Running);
         self.stepping = node;
         self.core.taken.set(0);
@@ -589,7 +642,7 @@ impl Lane {
     }
 
     /// Whether the outputs have room for a step; if not, the node is marked when they have.
-    fn has_room(&self, node: usize) -> bool {
+    fn has_room(&mut self, node: usize) -> bool {
         let slot = &self.slots[node];
         if !slot.place.is_any(Place::FULL | Place::REFUSED | Place::ASKS_OUTPUTS) {
             return true;
@@ -602,6 +655,7 @@ impl Lane {
         slot.place.set(Place::REFUSED, !room);
         if !room {
             slot.place.set(Place::DEAF, true);
+            self.suspect_at = self.suspect_at.min(self.now + SUSPICION);
         }
         room
     }

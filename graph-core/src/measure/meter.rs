@@ -98,6 +98,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// How many are on the edge, while the run lasts.
+    pub fn queued(&self) -> u64 {
+        self.sent.saturating_sub(self.taken + self.dropped + self.cancelled + self.lost + self.left)
+    }
+
     /// Whether every packet sent is accounted for.
     pub fn balance(&self) -> bool {
         self.sent == self.taken + self.dropped + self.cancelled + self.lost + self.left

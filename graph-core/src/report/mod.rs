@@ -8,7 +8,7 @@ mod run;
 pub use machine::Machine;
 pub use model::{
     BenchReport, Blocked, EdgeReport, Figures, Note, NoteValue, OverheadReport, PacketReport, PartReport,
-    PathReport, Report, SCHEMA_VERSION, Times, TurnPart, TurnReport,
+    PathReport, Report, SCHEMA_VERSION, Simulation, Times, TurnPart, TurnReport,
 };
 pub use progress::Progress;
 pub use run::Run;

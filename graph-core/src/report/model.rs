@@ -33,6 +33,8 @@ pub struct Report {
     pub interactions: Interactions,
     /// Whether the run was interrupted.
     pub interrupted: bool,
+    /// How the run was simulated; `None` where it was real.
+    pub simulation: Option<Simulation>,
     /// The machine class that the limits hold for.
     pub class: Option<String>,
     /// The machine that it ran on.
@@ -51,6 +53,15 @@ pub struct Report {
     pub notes: Vec<Note>,
     /// Nodes that failed.
     pub failures: Vec<Failure>,
+}
+
+/// A run under virtual time whose nodes were cost models: nothing in its report was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Simulation {
+    /// What the models drew from: the same seed gives the same report.
+    pub seed: u64,
+    /// Where the models are from: files, and single costs as the command line states them; later ones won.
+    pub costs: Vec<String>,
 }
 
 /// Each measure's figures; `None` where it was not measured.

@@ -6,7 +6,7 @@ use super::{
     Machine,
     model::{
         BenchReport, Blocked, EdgeReport, Figures, Note, NoteValue, OverheadReport, PacketReport, PartReport,
-        PathReport, Report, SCHEMA_VERSION, Times, TurnPart, TurnReport,
+        PathReport, Report, SCHEMA_VERSION, Simulation, Times, TurnPart, TurnReport,
     },
 };
 use crate::{
@@ -38,6 +38,8 @@ pub struct Run<'a> {
     pub interactions: Interactions,
     /// Whether it was interrupted.
     pub interrupted: bool,
+    /// How it was simulated; `None` where it was real.
+    pub simulation: Option<Simulation>,
     /// What nodes and the runtime counted or want to say.
     pub notes: Vec<Note>,
     /// Nodes that failed.
@@ -73,6 +75,7 @@ impl Run<'_> {
             elapsed: self.elapsed,
             interactions: self.interactions,
             interrupted: self.interrupted,
+            simulation: self.simulation,
             class: self.plan.class.clone(),
             machine: self.machine,
             edges,
@@ -361,6 +364,7 @@ mod tests {
                 elapsed: Nanos::from_secs(1),
                 interactions: Interactions::default(),
                 interrupted: false,
+                simulation: None,
                 notes: Vec::new(),
                 failures: Vec::new(),
             }

@@ -6,7 +6,10 @@ use std::sync::{
     mpsc::{Receiver, SyncSender, sync_channel},
 };
 
-use super::outcome::{Failure, Note};
+use super::{
+    deadlock::{self, Waits},
+    outcome::{Failure, Note},
+};
 use crate::{
     bell::Bell,
     file::WarmUp,
@@ -46,6 +49,9 @@ pub(crate) struct RunCore {
     /// When the warm-up by time is over.
     warm_until: AtomicU64,
     stopping: AtomicBool,
+    /// Every lane ends where it stands.
+    abandoned: AtomicBool,
+    waits: Mutex<Vec<Waits>>,
     /// When the last lane so far ended.
     ended: AtomicU64,
     failures: Mutex<Vec<Failure>>,
@@ -76,6 +82,8 @@ impl RunCore {
             bells,
             warm_until: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
+            waits: Mutex::default(),
             ended: AtomicU64::new(0),
             failures: Mutex::default(),
             counters: Mutex::default(),
@@ -114,6 +122,33 @@ impl RunCore {
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         self.bells.iter().for_each(|bell| bell.ring_all());
+    }
+
+    /// The edge may be part of a deadlock.
+    pub(crate) fn watch_for_deadlock(&self, edge: Waits) {
+        unpoisoned(&self.waits).push(edge);
+    }
+
+    /// The cycle of full queues that the run is stuck in, in words.
+    pub(crate) fn deadlock(&self, now: Stamp) -> Option<String> {
+        deadlock::find(&unpoisoned(&self.waits), now)
+    }
+
+    /// Ends the run where it stands if it is stuck in a cycle of full queues.
+    pub(crate) fn end_if_deadlocked(&self, now: Stamp) {
+        if self.is_abandoned() {
+            return;
+        }
+        if let Some(words) = self.deadlock(now) {
+            self.failed("graph", &words, 0, true);
+            self.abandoned.store(true, Ordering::SeqCst);
+            self.bells.iter().for_each(|bell| bell.ring_all());
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
     }
 
     pub(crate) fn cancel(&self, turn: Turn, now: Stamp) {

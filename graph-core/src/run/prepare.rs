@@ -7,14 +7,17 @@ use std::{
 
 use super::{
     core::{Event, RunCore, Stopper},
+    deadlock::Waits,
     setup::{CrossRxSetup, LaneSetup, LocalSetup, NodeSetup},
 };
 use crate::{
-    asset::Assets,
+    adapt::AnyParams,
+    asset::{Assets, NoAssets},
     bell::{Bell, Waker},
     check::{Plan, PlanEdge},
     diagnostic::Diagnostics,
-    edge::{EdgeState, WireTable},
+    edge::{EdgeState, Join, WireTable},
+    file::Full,
     kind::{Arity, KindSpec, Kinds, PortRole, PortSpec},
     measure::{EdgeMeter, EdgeSpec, PathMeter, PathSpec},
     record::{PathEnd, Recorder},
@@ -57,9 +60,20 @@ pub fn prepare(
     Ok(Prepared { lanes, run, edges, paths, assets, events })
 }
 
+/// Makes all of a run under virtual time but its nodes, which are the models of `params`, one for each node of the plan.
+pub(crate) fn prepare_models(plan: &Plan, modelled: &Registry, params: Vec<AnyParams>) -> Prepared {
+    let mut wiring = Preparation::new(plan, modelled, Clock::new_virtual());
+    wiring.models = Some(params);
+    let lanes = wiring.lanes().expect("models have no parameters that could be wrong");
+    let Preparation { run, edges, paths, events, .. } = wiring;
+    Prepared { lanes, run, edges, paths, assets: Arc::new(NoAssets), events }
+}
+
 struct Preparation<'a> {
     plan: &'a Plan,
     registry: &'a Registry,
+    /// Instead of the parameters of nodes.
+    models: Option<Vec<AnyParams>>,
     run: Arc<RunCore>,
     events: Receiver<Event>,
     bells: Vec<Arc<Bell>>,
@@ -97,7 +111,19 @@ impl<'a> Preparation<'a> {
             }))
         });
         let paths = paths.collect();
-        Preparation { plan, registry, run: Arc::new(run), events, bells, places, edges, paths, tracked }
+        let models = None;
+        Preparation {
+            plan,
+            registry,
+            models,
+            run: Arc::new(run),
+            events,
+            bells,
+            places,
+            edges,
+            paths,
+            tracked,
+        }
     }
 
     fn lanes(&self) -> Result<Vec<LaneSetup>, Diagnostics> {
@@ -124,9 +150,13 @@ impl<'a> Preparation<'a> {
     fn nodes(&self) -> Result<Vec<Option<NodeSetup>>, Diagnostics> {
         let mut wrong = Diagnostics::default();
         let mut nodes = Vec::new();
-        for node in &self.plan.nodes {
+        for (index, node) in self.plan.nodes.iter().enumerate() {
             let entry = self.registry.entry(&node.kind).expect("the check found the kind");
-            let params = match (entry.parse)(&node.with, &entry.spec) {
+            let params = match &self.models {
+                Some(models) => Ok(models[index].clone()),
+                None => (entry.parse)(&node.with, &entry.spec),
+            };
+            let params = match params {
                 Ok(params) => params,
                 Err(diagnostics) => {
                     wrong.extend(diagnostics);
@@ -177,12 +207,24 @@ impl<'a> Preparation<'a> {
             return;
         }
         let queue = edge.queue.before(to_port);
-        let meter = self.edges[index].clone();
-        let (producer, consumer) = (self.waker(from), self.waker(to.node));
-        let run = self.run.clone();
-        let trigger = to_port.trigger();
-        let state = EdgeState::new(meter, queue, run, producer, consumer, trigger, edge.feedback);
-        let state = Arc::new(state);
+        let join = Join {
+            meter: self.edges[index].clone(),
+            producer: self.waker(from),
+            consumer: self.waker(to.node),
+            trigger: to_port.trigger(),
+            feedback: edge.feedback,
+        };
+        let state = Arc::new(EdgeState::new(join, queue, self.run.clone()));
+        if queue.full == Full::Block {
+            self.run.watch_for_deadlock(Waits {
+                edge: edge.name().to_string(),
+                capacity: queue.capacity,
+                producer: from,
+                consumer: to.node,
+                burst: from_port.burst,
+                state: state.clone(),
+            });
+        }
         if edge.crosses {
             let (tx, rx) = (from_port.link.cross)(state);
             node(nodes, from).tx.push((from_port.name, tx));

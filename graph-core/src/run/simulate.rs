@@ -10,8 +10,8 @@ use crate::{
 
 impl Prepared {
     /// Runs all lanes on the calling thread, in turn, until they have ended. Time moves only when no node has
-    /// anything to do, to the next timer, and when a node says that its work took time. After `limit` the sources
-    /// are ended.
+    /// anything to do, to the next timer or the end of modelled work, and when a node says that its work took time. After
+    /// `limit` the sources are ended.
     ///
     /// When nothing can happen any more although nodes are open, the run ends with a failure that names them.
     ///
@@ -37,15 +37,20 @@ impl Prepared {
         let started = run.clock.now();
         run.started(started);
         let end = started + limit;
-        while let Some(next) = turn(&mut lanes) {
+        let mut naps = vec![Stamp::ZERO; lanes.len()];
+        while let Some(next) = turn(&mut lanes, &mut naps) {
             if run.clock.now() >= end && !run.is_stopping() {
                 run.stop();
             } else if next == Stamp::MAX && !run.is_stopping() && end < Stamp::MAX {
                 run.clock.advance_to(end);
             } else if next == Stamp::MAX {
+                lanes.iter_mut().for_each(Lane::publish);
                 let open: Vec<_> = lanes.iter().flat_map(Lane::open_nodes).collect();
-                let message =
-                    format!("nothing can happen any more, and these nodes are open: {}", open.join(", "));
+                // Whoever waits has waited for ever.
+                let deadlock = run.deadlock(Stamp::MAX);
+                let message = deadlock.unwrap_or_else(|| {
+                    format!("nothing can happen any more, and these nodes are open: {}", open.join(", "))
+                });
                 run.failed("graph", &message, 0, true);
                 break;
             } else {
@@ -58,20 +63,29 @@ impl Prepared {
     }
 }
 
-/// Steps lanes until none has anything to do. Returns when the next has, or `None` when all have ended.
-fn turn(lanes: &mut [Lane]) -> Option<Stamp> {
+/// Steps lanes until none has anything to do. Returns when the next has, or `None` when all have ended. `naps` says until
+/// when each has nothing to do unless it is woken.
+fn turn(lanes: &mut [Lane], naps: &mut [Stamp]) -> Option<Stamp> {
     loop {
         let mut stepped = false;
         let mut open = false;
         let mut next = Stamp::MAX;
-        for lane in lanes.iter_mut() {
-            lane.look_at_clock();
-            match lane.turn() {
-                Progress::Stepped => stepped = true,
-                Progress::Idle(until) => next = next.min(until),
-                Progress::Ended => continue,
+        for (lane, nap) in lanes.iter_mut().zip(&mut *naps) {
+            if lane.look_at_clock() >= *nap || lane.is_awake() {
+                match lane.modelled_turn() {
+                    Progress::Stepped => {
+                        stepped = true;
+                        *nap = Stamp::ZERO;
+                    }
+                    Progress::Idle(until) => {
+                        *nap = until;
+                        lane.doze();
+                    }
+                    Progress::Ended => continue,
+                }
             }
             open = true;
+            next = next.min(*nap);
         }
         match (open, stepped) {
             (false, _) => return None,

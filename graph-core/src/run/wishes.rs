@@ -1,6 +1,9 @@
-//! What a lane asks of the kernel for its thread: priority and CPUs.
+//! What a lane asks of the kernel for its thread: priority, CPUs and memory that is never paged out.
 
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::{
+    mm::{MlockAllFlags, mlockall},
+    thread::{CpuSet, sched_setaffinity},
+};
 use thread_priority::{
     RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
     set_thread_priority_and_policy, thread_native_id,
@@ -17,8 +20,13 @@ pub(crate) fn ask(spec: &LaneSpec) -> Vec<String> {
     if let Err(why) = ask_for_cpus(&spec.cpus) {
         refused.push(format!("the kernel refuses its CPUs ({why})"));
     }
-    if spec.lock_memory {
-        refused.push("memory is not locked by this version".to_owned());
+    // Of the whole process: pages are not a thread's. What is mapped later is locked too, and so is there when it is used.
+    if spec.lock_memory
+        && let Err(why) = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)
+    {
+        refused.push(format!(
+            "the kernel refuses to lock its memory ({why}); root or CAP_IPC_LOCK may, or a higher `ulimit -l`"
+        ));
     }
     refused
 }
@@ -73,6 +81,19 @@ mod tests {
     #[test]
     fn a_lane_without_wishes_is_refused_none() {
         assert_eq!(ask(&lane(Vec::new())), [""; 0]);
+    }
+
+    #[test]
+    fn locked_memory_is_locked_or_refused_in_words() {
+        let refused = ask(&LaneSpec { lock_memory: true, ..lane(Vec::new()) });
+        let status = std::fs::read_to_string("/proc/self/status").expect("this process has a status");
+        let locked =
+            status.lines().find_map(|line| line.strip_prefix("VmLck:")).expect("it tells of locked memory");
+        match refused.as_slice() {
+            [] => assert_ne!(locked.trim(), "0 kB"),
+            [words] => assert!(words.contains("lock its memory"), "{words}"),
+            more => panic!("{more:?}"),
+        }
     }
 
     #[test]

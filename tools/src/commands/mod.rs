@@ -12,6 +12,7 @@ pub mod nodes;
 mod output;
 pub mod report;
 pub mod run;
+mod simulate;
 
 use std::{
     fmt::Display,

@@ -13,11 +13,11 @@ use graph_core::{
     AssetRef, Assets, Clock, Registry,
     budget::Bench,
     diagnostic::Severity,
-    report::{Machine, Report, Run},
+    report::{Machine, Report, Run, Simulation},
     run::{Outcome, Running, Stopper, prepare},
 };
 
-use super::{fail, output::Output};
+use super::{fail, output::Output, simulate};
 use crate::{
     assets::{self, Cache, Progress},
     cli::{Format, RunArgs},
@@ -33,13 +33,19 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// Checks a graph, fetches what it needs, runs it and judges its budgets.
 pub fn run(args: &RunArgs) -> u8 {
     let registry = graph_nodes::registry();
-    let graph = match graph::load(&args.graph, &registry, args.report.format) {
+    let mut graph = match graph::load(&args.graph, &registry, args.report.format) {
         Ok(graph) => graph,
         Err(status) => return status,
     };
     // Notes are for `check`: they do not call for anything.
     if graph.diagnostics.count(Severity::Warning) > 0 {
         terminal::say(&graph.diagnostics.render(usize::from(terminal::stderr().width)));
+    }
+    if args.measure_all {
+        graph.plan.edges.iter_mut().for_each(|edge| edge.measure_all = true);
+    }
+    if args.simulation.is_virtual || args.simulation.costs_template {
+        return simulate::run(args, &graph, &registry);
     }
     if let Err(error) = fetch(&graph, &registry) {
         fail(&error);
@@ -68,7 +74,8 @@ pub fn run(args: &RunArgs) -> u8 {
         }
     };
     let outcome = watch(&graph, args, running);
-    let report = report(&graph, &outcome, machine, interrupted.load(Ordering::Relaxed));
+    let interrupted = interrupted.load(Ordering::Relaxed);
+    let report = report(&graph, &outcome, Circumstances { machine, interrupted, simulation: None });
     let written = write(&report, args.report.format, output);
     exit::combine([report.exit_code(), written])
 }
@@ -125,7 +132,15 @@ fn watch(graph: &Graph, args: &RunArgs, running: Running) -> Outcome {
     running.wait()
 }
 
-fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool) -> Report {
+/// What a report tells of a run beside what was measured.
+pub(super) struct Circumstances {
+    pub(super) machine: Machine,
+    pub(super) interrupted: bool,
+    pub(super) simulation: Option<Simulation>,
+}
+
+pub(super) fn report(graph: &Graph, outcome: &Outcome, circumstances: Circumstances) -> Report {
+    let Circumstances { machine, interrupted, simulation } = circumstances;
     let benches: Vec<Bench> = graph
         .spec
         .benches
@@ -144,13 +159,14 @@ fn report(graph: &Graph, outcome: &Outcome, machine: Machine, interrupted: bool)
         elapsed: outcome.elapsed,
         interactions: outcome.interactions.clone(),
         interrupted,
+        simulation,
         notes: outcome.notes.iter().cloned().map(Into::into).collect(),
         failures: outcome.failures.clone(),
     }
     .report()
 }
 
-fn write(report: &Report, format: Format, output: Output) -> u8 {
+pub(super) fn write(report: &Report, format: Format, output: Output) -> u8 {
     let text = match format {
         Format::Json => graph::json(report),
         Format::Human => render::human(report, &output.look()),

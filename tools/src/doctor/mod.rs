@@ -1,5 +1,6 @@
 //! What is missing on this machine, and the command that mends it.
 
+mod clock;
 mod machine;
 mod network;
 mod software;
@@ -67,6 +68,7 @@ pub fn examine() -> Result<Vec<Finding>, AssetError> {
     findings.extend(software::look(&store, &search_path));
     findings.extend(network::look());
     findings.extend(machine::look());
+    findings.extend(clock::look());
     findings.extend(timing::look());
     Ok(findings)
 }

@@ -2,7 +2,7 @@
 
 use graph_core::{
     budget::{Judgement, Margin, Verdict, exit},
-    report::{EdgeReport, Machine, NoteValue, Report},
+    report::{EdgeReport, Machine, NoteValue, Report, Simulation},
 };
 
 use super::{
@@ -15,7 +15,8 @@ use super::{
 pub(super) fn head(report: &Report, look: &Look) -> Vec<String> {
     let machine = machine(&report.machine);
     let turns = &report.interactions;
-    let mut ran = format!("{} ran {}", report.graph, report.elapsed);
+    let what = if report.simulation.is_some() { "simulated: virtual time" } else { "ran" };
+    let mut ran = format!("{} {what} {}", report.graph, report.elapsed);
     if turns.begun > 0 {
         ran += &format!(": {}, {} answered", plural(turns.begun, "turn"), turns.answered);
     }
@@ -24,12 +25,20 @@ pub(super) fn head(report: &Report, look: &Look) -> Vec<String> {
         ran += &format!(", {} cancelled (silent after {slowest} at most)", turns.cancelled.len());
     }
     let mut lines = vec![look.paint(&look.cut(&ran, look.width), Tone::Strong)];
-    let on = match &report.class {
-        Some(class) => format!("on {machine}; limits and references are for class {class}"),
+    let on = match &report.simulation {
+        Some(simulation) => simulated(simulation),
         None => format!("on {machine}"),
+    };
+    let on = match &report.class {
+        Some(class) => format!("{on}; limits and references are for class {class}"),
+        None => on,
     };
     lines.extend(look.wrap("", &on).iter().map(|line| look.paint(line, Tone::Faint)));
     lines
+}
+
+fn simulated(Simulation { seed, costs }: &Simulation) -> String {
+    format!("with models of its nodes, nothing measured: costs from {}; seed {seed}", costs.join(", "))
 }
 
 /// A processor, a kernel and a build in one line.
@@ -125,6 +134,7 @@ pub(super) fn last(report: &Report, names: &Names, look: &Look) -> Vec<String> {
         Verdict::Fail => "FAIL".to_owned(),
         other => other.name().to_owned(),
     };
+    let word = if report.simulation.is_some() { format!("{word} (simulated)") } else { word };
     let mut parts = vec![tally(|| report.judgements())];
     parts.extend(smallest(report, names).map(|(name, margin)| format!("smallest margin {margin} ({name})")));
     let code = report.exit_code();

@@ -167,6 +167,7 @@ fn voice() -> Report {
         elapsed: Nanos::from_millis(18_340),
         interactions: Interactions { begun: 4, answered: 3, cancelled: Vec::new() },
         interrupted: false,
+        simulation: None,
         notes: vec![
             note("receive", "late", NoteValue::Count(2)),
             note(
