@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    EdgeState,
+    EdgeState, Join,
     cross::{CrossIn, CrossOut, CrossRx, CrossTx, cross},
 };
 use crate::{
@@ -36,8 +36,8 @@ fn edge(full: Full) -> (End<CrossTx<()>>, End<(CrossRx<()>, Recorder)>) {
     let recorder = Recorder::new(meter.clone(), run.clone(), None, Vec::new());
     let bells = [(); 2].map(|()| Arc::new(Bell::new(1)));
     let [producer, consumer] = [0, 1].map(|end: usize| Waker::new(bells[end].clone(), 0));
-    let (tx, rx) =
-        cross(Arc::new(EdgeState::new(meter, queue, run, producer, consumer, Trigger::Trigger, false)));
+    let join = Join { meter, producer, consumer, trigger: Trigger::Trigger, feedback: false };
+    let (tx, rx) = cross(Arc::new(EdgeState::new(join, queue, run)));
     let [out, into] = bells;
     (End { bell: out, end: tx }, End { bell: into, end: (rx, recorder) })
 }
