@@ -4,8 +4,9 @@ use std::cell::Cell;
 
 use super::{
     MEASURED, Sample, Snapshot,
-    counter::{Counter, Sum, Worst},
+    counter::{Counter, Sum},
     recorder::{Keep, Recorder, Times},
+    worst::Worst,
 };
 use crate::{
     budget::{Budget, Evidence, Limit, Measure},

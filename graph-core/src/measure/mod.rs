@@ -11,6 +11,7 @@ mod path;
 mod pending;
 mod recorder;
 mod sample;
+mod worst;
 
 pub use histogram::{Histogram, Snapshot};
 pub use meter::{Counts, EdgeMeter, EdgeSpec, Side};
