@@ -1,4 +1,5 @@
 //! The command itself, quickly: that everything runs and comes out whole. Its figures mean nothing.
+#![expect(clippy::unwrap_used, reason = "what the tests share is a test too")]
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
