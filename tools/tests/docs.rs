@@ -30,5 +30,8 @@ fn the_node_reference_is_the_registry() {
 
 #[test]
 fn the_page_of_budgets_is_the_graph_files() {
-    same("docs/latency-budget.md", &["budgets", "graphs/voice.ron", "graphs/spatial.ron", "graphs/touch.ron"]);
+    same(
+        "docs/latency-budget.md",
+        &["budgets", "graphs/voice.ron", "graphs/spatial.ron", "graphs/touch.ron"],
+    );
 }
