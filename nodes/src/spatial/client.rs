@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use graph_core::{
-    Build, BuildError, Counter, Ctx, Fault, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Stamp, Turn,
-    Waker, WireOut,
+    Build, BuildError, Counter, Ctx, Fault, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Out, Ports,
+    Sample, Stamp, Turn, Waker, WireOut,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -115,6 +115,13 @@ impl Kind for Client {
             unanswered: build.counter("unanswered", "Requests whose connection failed before the answer."),
             unsent: build.counter("unsent", "Requests dropped for want of a connection."),
         })
+    }
+
+    fn sample(_: Option<ClientParams>, _: &mut Sample<'_>) -> Result<ClientParams, NoSample> {
+        Err(NoSample::Absent(
+            "it needs a server that answers, and spatial/receive to read the answers: run graphs/spatial.ron, which has both"
+                .to_owned(),
+        ))
     }
 }
 

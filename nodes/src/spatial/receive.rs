@@ -1,22 +1,30 @@
 //! The reading end of a connection to a compositor.
 
+use std::{io::Write, os::unix::net::UnixStream, rc::Rc};
+
 use graph_core::{
-    Build, BuildError, Cause, Counter, Ctx, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Stamp, WireIn,
+    Build, BuildError, Cause, Counter, Ctx, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Out, Ports,
+    Sample, Stamp, WireIn,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    frame::{Codec, Frame, Framer, LIMIT, Progress},
+    frame::{Codec, Frame, Framer, LIMIT, Progress, Scratch},
     link::{Connection, LinkError},
+    message::Stamping,
     socket::Poll,
 };
+use crate::types::Response;
 
 /// Answers that leave in one step at most.
 const BURST: usize = 8;
 
 /// A peer that was hung up on has so long to do the same.
 const LINGER: Nanos = Nanos::from_secs(1);
+
+/// Answers in a sample, behind the connection that brings them.
+const ANSWERS: u64 = 1_000;
 
 /// How `spatial/receive` reads.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -66,6 +74,27 @@ impl Kind for Receive {
             until: None,
             received: build.counter("received", "Answers read."),
         })
+    }
+
+    fn sample(given: Option<ReceiveParams>, sample: &mut Sample<'_>) -> Result<ReceiveParams, NoSample> {
+        let params = given.unwrap_or_default();
+        let mut scratch = Scratch::default();
+        params.codec.write_response(&Response::Ok, Stamping::default(), &mut scratch)?;
+        let (ours, peer) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let connection = Connection::new(ours, 1 << 32, None);
+        sample.feed("connection", connection.clone());
+        let answer = Rc::new(move || {
+            connection.sending();
+            (&peer).write_all(scratch.written())
+        });
+        for _ in 0..ANSWERS {
+            let answer = answer.clone();
+            sample.outside(move || answer());
+        }
+        // The next one reads on where this one ends.
+        sample.life(ANSWERS + 1);
+        Ok(params)
     }
 }
 
@@ -164,8 +193,6 @@ impl Node for Receive {
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Write, os::unix::net::UnixStream};
-
     use graph_core::testing::{self, Alone};
     use proptest::prelude::*;
 

@@ -14,7 +14,7 @@ use std::{
 
 use evdev::raw_stream::RawDevice;
 use graph_core::{
-    Build, BuildError, Clock, Counter, Cx, Flow, Kind, NodeError, Source, Stamp, Turn,
+    Build, BuildError, Clock, Counter, Cx, Flow, Kind, NoSample, NodeError, Sample, Source, Stamp, Turn,
     time::{ClockPair, Kernel},
 };
 use rustix::{event::epoll, fs::inotify, io::Errno};
@@ -123,6 +123,14 @@ impl Kind for EvdevSource {
             )));
         }
         Ok(source)
+    }
+
+    fn sample(_: Option<EvdevParams>, _: &mut Sample<'_>) -> Result<EvdevParams, NoSample> {
+        Err(NoSample::Absent(
+            "it needs fingers on a touchscreen: `tools/test --devices` measures it in a virtual machine, and touch/replay \
+             gives the same packets anywhere"
+                .to_owned(),
+        ))
     }
 }
 

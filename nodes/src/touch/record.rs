@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use graph_core::{Build, BuildError, Counter, Kind, Nanos, NodeError, Sink, SinkCx};
+use graph_core::{Build, BuildError, Counter, Kind, Nanos, NoSample, NodeError, Sample, Sink, SinkCx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,6 +14,7 @@ use super::{
     evemu::Writer,
     frame::DeviceId,
     input::{Input, News},
+    script,
 };
 
 /// What `touch/record` writes.
@@ -47,6 +48,14 @@ impl Kind for Record {
             File::create(&file).and_then(|file| Writer::new(BufWriter::new(file))).map_err(cannot)?;
         let others = build.counter("other devices", "Packets of devices beside the one that is recorded.");
         Ok(Record { file, writer, device: None, last: Nanos::ZERO, others })
+    }
+
+    fn sample(_: Option<RecordParams>, sample: &mut Sample<'_>) -> Result<RecordParams, NoSample> {
+        script::sample().for_each(|input| sample.feed("in", input));
+        sample.every(script::FRAME);
+        // A minute of touches.
+        sample.life(7_200);
+        Ok(RecordParams { file: sample.dir().join("sample.events") })
     }
 }
 

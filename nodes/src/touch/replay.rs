@@ -2,7 +2,9 @@
 
 use std::{fs, sync::Arc};
 
-use graph_core::{AssetRef, Build, BuildError, Counter, Cx, Flow, Kind, Nanos, NodeError, Source, Stamp};
+use graph_core::{
+    AssetRef, Build, BuildError, Counter, Cx, Flow, Kind, Nanos, NoSample, NodeError, Sample, Source, Stamp,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -11,6 +13,7 @@ use super::{
     evemu::{self, Recording},
     frame::DeviceId,
     input::{Events, Input, News, bursts},
+    script,
 };
 
 /// What `touch/replay` plays, and how.
@@ -112,6 +115,20 @@ impl Kind for Replay {
             rounds: 0,
             behind: build.counter("behind schedule", "Bursts that came 5 ms or more after they were due."),
         })
+    }
+
+    fn sample(given: Option<ReplayParams>, sample: &mut Sample<'_>) -> Result<ReplayParams, NoSample> {
+        let params = match given {
+            Some(params) => params,
+            None => {
+                let file = sample.dir().join("ten-fingers.events");
+                fs::write(&file, evemu::text(&script::ten_fingers(Nanos::from_secs(1))))?;
+                let file = AssetRef::new(file.display().to_string());
+                ReplayParams { file, device: None, paced: true, repeat: 0, lead: lead(), trail: trail() }
+            }
+        };
+        sample.every(script::FRAME);
+        Ok(params)
     }
 
     fn assets(params: &ReplayParams) -> Vec<AssetRef> {

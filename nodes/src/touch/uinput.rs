@@ -6,7 +6,7 @@ use evdev::{
     AbsInfo, AbsoluteAxisCode as Abs, AttributeSet, KeyCode, PropType, RelativeAxisCode as Rel,
     UinputAbsSetup, uinput::VirtualDevice,
 };
-use graph_core::{Build, BuildError, Kind, NodeError, Sink, SinkCx};
+use graph_core::{Build, BuildError, Kind, NoSample, NodeError, Sample, Sink, SinkCx};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -65,6 +65,13 @@ impl Kind for Uinput {
         let keyboard = keyboard(&format!("{} keyboard", params.name)).map_err(cannot)?;
         let pointer = pointer(&format!("{} pointer", params.name)).map_err(cannot)?;
         Ok(Uinput { keyboard, pointer, rest: (0, 0) })
+    }
+
+    fn sample(_: Option<UinputParams>, _: &mut Sample<'_>) -> Result<UinputParams, NoSample> {
+        Err(NoSample::Absent(
+            "it would press keys of this machine: `tools/test --devices` measures it in a virtual one"
+                .to_owned(),
+        ))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{collections::VecDeque, env, os::unix::net::UnixStream};
 
 use graph_core::{
-    Build, BuildError, Cause, Counter, Ctx, Fault, Flow, In, Kind, Nanos, Node, NodeError, Out, Ports, Stamp,
-    Turn,
+    Build, BuildError, Cause, Counter, Ctx, Fault, Flow, In, Kind, Nanos, NoSample, Node, NodeError, Out,
+    Ports, Sample, Stamp, Turn,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -148,6 +148,13 @@ impl Kind for Wayfire {
             },
             params: params.clone(),
         })
+    }
+
+    fn sample(_: Option<WayfireParams>, _: &mut Sample<'_>) -> Result<WayfireParams, NoSample> {
+        Err(NoSample::Absent(
+            "it needs a Wayfire that runs, and moves its views: `tools/wayfire` brings one for the tests"
+                .to_owned(),
+        ))
     }
 }
 
