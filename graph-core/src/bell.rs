@@ -5,11 +5,12 @@
 
 use std::{
     os::fd::{AsFd, OwnedFd},
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU64, Ordering, fence},
-    },
-    thread::Thread,
+    sync::{Arc, OnceLock},
+};
+
+use crate::sync::{
+    self, Thread,
+    atomic::{AtomicBool, AtomicU64, Ordering, fence},
 };
 
 /// The doorbell of one lane.
@@ -37,7 +38,7 @@ impl Bell {
 
     /// Whoever sleeps on this bell parks the calling thread.
     pub(crate) fn sleep_by_parking(&self) {
-        let _ = self.thread.set(std::thread::current());
+        let _ = self.thread.set(sync::current());
     }
 
     /// Whoever sleeps on this bell polls `eventfd` from now on.
@@ -50,6 +51,7 @@ impl Bell {
     pub(crate) fn ring(&self, node: usize) {
         // Ordered before the look at `asleep`, as the sleeper's store is before its last look at `pending`.
         self.pending[node / 64].fetch_or(1 << (node % 64), Ordering::SeqCst);
+        sync::in_one_order();
         if self.asleep.load(Ordering::SeqCst) {
             self.wake();
         }
@@ -61,6 +63,7 @@ impl Bell {
             // Not a store: what the ringers before did stays ordered before the answer.
             word.fetch_or(u64::MAX, Ordering::SeqCst);
         }
+        sync::in_one_order();
         if self.asleep.load(Ordering::SeqCst) {
             self.wake();
         }
@@ -110,7 +113,9 @@ impl Bell {
     /// Announces sleep. Returns whether nobody has rung, so that the caller may really sleep after a last look at what is
     /// only nudged for.
     pub(crate) fn doze(&self) -> bool {
-        self.asleep.store(true, Ordering::SeqCst);
+        // Not a store, though on x86-64 it is the same instruction: loom does not know that a store comes after the swap of
+        // who saw the store before it, and finds a wake-up lost that is not.
+        self.asleep.swap(true, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         let nothing = self.pending.iter().all(|word| word.load(Ordering::SeqCst) == 0);
         if !nothing {
@@ -211,5 +216,101 @@ mod tests {
         let mut rings = [0; 8];
         rustix::io::read(&eventfd, &mut rings).expect("the sleeper was rung");
         assert_eq!(u64::from_ne_bytes(rings), 1);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod interleavings {
+    use super::*;
+    use crate::sync::{explore, spawn};
+
+    /// As a lane rests: it announces sleep, looks once more, and sleeps.
+    fn rest(bell: &Bell, heard: impl Fn() -> bool) {
+        if bell.doze() {
+            if !heard() {
+                loom::thread::park();
+            }
+            bell.rise();
+        }
+    }
+
+    /// Sleeps until all of `nodes` have been rung for.
+    fn await_rings(bell: &Bell, nodes: u64) {
+        bell.sleep_by_parking();
+        let mut marks = 0;
+        loop {
+            bell.answer(|_, bits| marks |= bits);
+            if marks == nodes {
+                return;
+            }
+            rest(bell, || false);
+        }
+    }
+
+    #[test]
+    fn nobody_sleeps_over_a_ring_and_what_was_done_before_it_is_seen() {
+        explore(4, || {
+            let bell = Arc::new(Bell::new(1));
+            let done = Arc::new(AtomicBool::new(false));
+            let sleeper = spawn({
+                let (bell, done) = (bell.clone(), done.clone());
+                move || {
+                    await_rings(&bell, 1);
+                    assert!(done.load(Ordering::Relaxed));
+                }
+            });
+            done.store(true, Ordering::Relaxed);
+            bell.ring(0);
+            sleeper.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn nobody_sleeps_over_one_of_two_rings() {
+        explore(3, || {
+            let bell = Arc::new(Bell::new(2));
+            let [sleeper, ringer] = [bell.clone(), bell.clone()];
+            let sleeper = spawn(move || await_rings(&sleeper, 0b11));
+            let ringer = spawn(move || ringer.ring(0));
+            bell.ring(1);
+            ringer.join().unwrap();
+            sleeper.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn nobody_sleeps_over_a_ring_for_every_node() {
+        explore(4, || {
+            let bell = Arc::new(Bell::new(1));
+            let sleeper = bell.clone();
+            let sleeper = spawn(move || await_rings(&sleeper, u64::MAX));
+            bell.ring_all();
+            sleeper.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn nobody_sleeps_over_what_was_done_before_a_nudge() {
+        explore(4, || {
+            let bell = Arc::new(Bell::new(1));
+            let pushed = Arc::new(AtomicU64::new(0));
+            let sleeper = spawn({
+                let (bell, pushed) = (bell.clone(), pushed.clone());
+                move || {
+                    bell.sleep_by_parking();
+                    for packet in 1..=2 {
+                        let has_come = || pushed.load(Ordering::Acquire) >= packet;
+                        while !has_come() {
+                            rest(&bell, has_come);
+                        }
+                    }
+                }
+            });
+            for packet in 1..=2 {
+                pushed.store(packet, Ordering::Release);
+                bell.nudge();
+            }
+            sleeper.join().unwrap();
+        });
     }
 }

@@ -33,6 +33,57 @@ pub struct Floors {
     pub timer: Nanos,
 }
 
+/// How a thread waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It looks all the time.
+    Spin,
+    /// It parks on a futex.
+    Futex,
+    /// It waits in epoll for an event descriptor, edge-triggered.
+    Epoll,
+}
+
+/// How often a way of waiting is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// Hops.
+    pub hops: usize,
+    /// From when the sleeper says that it goes to sleep until it is woken.
+    pub doze: Nanos,
+    /// However busy the machine is, no more hops begin after so long.
+    pub patience: Nanos,
+}
+
+impl Way {
+    /// Times one way of hops between two threads, from before the one that wakes does so to the first reading of the other.
+    ///
+    /// # Errors
+    /// When the system gives no event descriptor.
+    pub fn hops(self, clock: &Clock, trial: Trial) -> io::Result<Vec<Nanos>> {
+        Ok(match self {
+            Way::Spin => hops(clock, trial, |_| {}, look_again),
+            Way::Futex => hops(clock, trial, thread::Thread::unpark, |_| thread::park()),
+            Way::Epoll => {
+                let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+                let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+                let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+                epoll::add(&poller, &bell, epoll::EventData::new_u64(0), flags)?;
+                let ring = |_: &thread::Thread| {
+                    // A full counter has woken the sleeper already.
+                    let _ = rustix::io::write(&bell, &1_u64.to_ne_bytes());
+                };
+                let sleep = |_| {
+                    let mut events = [MaybeUninit::<epoll::Event>::uninit(); 1];
+                    // An interrupted wait is a short one.
+                    let _ = epoll::wait(&poller, &mut events, None);
+                };
+                hops(clock, trial, ring, sleep)
+            }
+        })
+    }
+}
+
 /// As whole nanoseconds: `local_ns`, `spin_ns`, ..
 impl Serialize for Floors {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -59,6 +110,7 @@ const LOOKS: usize = 1_000;
 const MOMENT: Duration = Duration::from_micros(20);
 /// From when a sleeper says that it goes to sleep until it does.
 const DOZE: Nanos = Nanos::from_micros(12);
+const WAYS: [(Way, Nanos); 3] = [(Way::Spin, Nanos::ZERO), (Way::Futex, DOZE), (Way::Epoll, DOZE)];
 
 impl Floors {
     /// Measures this machine; takes about 20 ms, and at most 50.
@@ -72,28 +124,11 @@ impl Floors {
             clock.now().since(before)
         });
         let local = typical(readings.collect());
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        epoll::add(&poller, &bell, epoll::EventData::new_u64(0), flags)?;
-        let ring = |_: &thread::Thread| {
-            // A full counter has woken the sleeper already.
-            let _ = rustix::io::write(&bell, &1_u64.to_ne_bytes());
-        };
-        let sleep = |_| {
-            let mut events = [MaybeUninit::<epoll::Event>::uninit(); 1];
-            // An interrupted wait is a short one.
-            let _ = epoll::wait(&poller, &mut events, None);
-        };
         let mut fastest = [Nanos::MAX; 3];
         for _ in 0..ROUNDS {
-            let round = [
-                hop(&clock, Nanos::ZERO, |_| {}, look_again),
-                hop(&clock, DOZE, thread::Thread::unpark, |_| thread::park()),
-                hop(&clock, DOZE, ring, sleep),
-            ];
-            for (fastest, hop) in fastest.iter_mut().zip(round) {
-                *fastest = hop.min(*fastest);
+            for (fastest, (way, doze)) in fastest.iter_mut().zip(WAYS) {
+                let hops = way.hops(&clock, Trial { hops: HOPS, doze, patience: PATIENCE })?;
+                *fastest = hops.into_iter().fold(*fastest, Nanos::min);
             }
         }
         // What was not measured is no floor.
@@ -109,13 +144,18 @@ fn look_again(looks: usize) {
     if looks.is_multiple_of(LOOKS) { thread::sleep(MOMENT) } else { spin_loop() }
 }
 
-/// The fastest hop to a thread that waits by `sleep` and is woken by `wake`; each begins `doze` after it says that it waits.
-fn hop(clock: &Clock, doze: Nanos, wake: impl Fn(&thread::Thread), sleep: impl Fn(usize) + Sync) -> Nanos {
+/// Hops to a thread that waits by `sleep` and is woken by `wake`.
+fn hops(
+    clock: &Clock,
+    trial: Trial,
+    wake: impl Fn(&thread::Thread),
+    sleep: impl Fn(usize) + Sync,
+) -> Vec<Nanos> {
     const NOTHING: u64 = 0;
     const END: u64 = u64::MAX;
     let (sent, taken) = (AtomicU64::new(NOTHING), AtomicU64::new(NOTHING));
     let waits = AtomicBool::new(false);
-    let mut hops = Vec::with_capacity(HOPS);
+    let mut hops = Vec::with_capacity(trial.hops);
     thread::scope(|scope| {
         let sleeper = scope.spawn(|| {
             loop {
@@ -142,9 +182,9 @@ fn hop(clock: &Clock, doze: Nanos, wake: impl Fn(&thread::Thread), sleep: impl F
             }
         };
         let begun = clock.now();
-        while hops.len() < HOPS && clock.now() < begun + PATIENCE {
+        while hops.len() < trial.hops && clock.now() < begun + trial.patience {
             until(&|| waits.swap(false, Ordering::AcqRel));
-            let dozing = clock.now() + doze;
+            let dozing = clock.now() + trial.doze;
             until(&|| clock.now() >= dozing);
             let now = clock.now_ordered();
             sent.store(now.0, Ordering::Release);
@@ -155,7 +195,7 @@ fn hop(clock: &Clock, doze: Nanos, wake: impl Fn(&thread::Thread), sleep: impl F
         sent.store(END, Ordering::Release);
         wake(sleeper.thread());
     });
-    hops.into_iter().min().unwrap_or(Nanos::MAX)
+    hops
 }
 
 /// How late a sleep ends, with the timer slack that lanes have.

@@ -31,6 +31,7 @@ mod registry;
 pub mod report;
 pub mod run;
 mod sample;
+mod sync;
 pub mod testing;
 pub mod time;
 mod trail;

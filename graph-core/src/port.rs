@@ -4,7 +4,7 @@ use crate::{
     context::Ctx,
     edge::{EdgeState, Rx, Tx},
     kind::Trigger,
-    measure::Side,
+    measure::{MEASURED, Side},
     packet::{Cause, Header, Packet},
     payload::Payload,
     record::Recorder,
@@ -53,7 +53,7 @@ impl<T: Payload> In<T> {
             Rx::Cross(edge) => loop {
                 let Packet { header, payload } = edge.pop()?;
                 // Stamps of another lane are only comparable with a reading made after the packet came over.
-                let taken = ctx.core.clock.now_ordered();
+                let taken = if MEASURED { ctx.core.clock.now_ordered() } else { ctx.now };
                 if is_fit(&header, taken, &edge.state, &edge.recorder, ctx) {
                     ctx.now = taken;
                     let cause = edge.recorder.taken_unsettled(&header, taken);
@@ -248,7 +248,7 @@ fn push<T>(edge: &Tx<T>, ctx: &Ctx<'_>, header: Header, payload: T) {
     let overflow = match edge {
         Tx::Local(edge) => edge.push(header, payload, ctx.now),
         Tx::Cross(edge) => {
-            let sent = ctx.core.clock.now_ordered();
+            let sent = if MEASURED { ctx.core.clock.now_ordered() } else { ctx.now };
             edge.push(Packet { header: Header { sent, ..header }, payload })
         }
     };

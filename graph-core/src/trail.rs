@@ -8,10 +8,12 @@
 //! Hops are kept in a preallocated ring an edge, written by the edge's consumer alone. A hop that is older than its ring
 //! is gone, which its readers notice.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-
 use crate::{
     measure::Hop,
+    sync::{
+        atomic::{AtomicU32, AtomicU64, Ordering, fence},
+        or_modelled,
+    },
     time::{Nanos, Stamp},
 };
 
@@ -66,7 +68,7 @@ pub(crate) enum Lineage {
 
 /// The most memory that all trails of a run take, as long as no ring is shorter than the shortest.
 const BYTES: usize = 8 << 20;
-const RING_LENGTHS: std::ops::RangeInclusive<usize> = 256..=4096;
+const RING_LENGTHS: std::ops::RangeInclusive<usize> = or_modelled(256, 1)..=or_modelled(4096, 2);
 
 #[derive(Debug, Default)]
 struct Cell {
@@ -213,5 +215,41 @@ mod tests {
         let first = trails.write(0, 0, TrailRef::NONE, &hop(1, 3));
         let second = trails.write(1, 0, first, &hop(4, 8));
         assert_eq!(trails.read(second, &[0, 1], &mut Vec::new()), Lineage::Broken);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod interleavings {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::sync::explore;
+
+    fn hop(stamp: u64) -> Hop {
+        Hop { began: Stamp(stamp), sent: Stamp(stamp), held: Nanos(stamp), taken: Stamp(stamp) }
+    }
+
+    #[test]
+    fn a_reader_never_reads_half_a_hop() {
+        explore(3, || {
+            let trails = Arc::new(Trails::new(1));
+            let first = trails.write(0, 0, TrailRef::NONE, &hop(1));
+            let writer = loom::thread::spawn({
+                let (trails, again) = (trails.clone(), trails.ring_length as u64);
+                move || trails.write(0, again, first, &hop(2))
+            });
+            let mut hops = Vec::new();
+            match trails.read(first, &[0], &mut hops) {
+                Lineage::Whole => assert_eq!(hops, [hop(1)]),
+                Lineage::Broken => {}
+                Lineage::Elsewhere => panic!("the hop is of this edge"),
+            }
+            let second = writer.join().unwrap();
+            assert_eq!(trails.read(first, &[0], &mut hops), Lineage::Broken);
+            assert_eq!(
+                (trails.read(second, &[0], &mut hops), hops.as_slice()),
+                (Lineage::Whole, &[hop(2)][..])
+            );
+        });
     }
 }

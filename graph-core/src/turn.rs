@@ -3,10 +3,12 @@
 //! Cancelling is out of band: it takes effect at once wherever packets of the turn are queued, since every taker asks
 //! [`Turns::is_cancelled`], which is one relaxed load.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
 use crate::{
     run::Cancelled,
+    sync::{
+        atomic::{AtomicU32, AtomicU64, Ordering},
+        or_modelled,
+    },
     time::{Nanos, Stamp},
 };
 
@@ -53,7 +55,7 @@ impl Turn {
 }
 
 /// Turns alive at the same time; an older one has ended long before its slot comes round again.
-const SLOTS: usize = 256;
+const SLOTS: usize = or_modelled(256, 1);
 
 #[derive(Debug, Default)]
 struct Slot {
@@ -62,6 +64,7 @@ struct Slot {
     cancelled_at: AtomicU64,
     /// The newest generation that reached a sink.
     answered: AtomicU32,
+    /// Of the slot's cancelled turns; never set back, since a sink may have seen the cancel before it is through.
     last_effect: AtomicU64,
 }
 
@@ -116,7 +119,6 @@ impl Turns {
         let news = slot.cancelled.fetch_max(turn.generation(), Ordering::AcqRel) < turn.generation();
         if news {
             slot.cancelled_at.store(now.0, Ordering::Release);
-            slot.last_effect.store(0, Ordering::Release);
         }
         news
     }
@@ -189,5 +191,67 @@ mod tests {
         turns.effect(turn, Stamp(14));
         assert_eq!(turns.cancelled(), [Cancelled { turn: 1, last_effect: Nanos(4) }]);
         assert_eq!(turns.answered(), 1);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod interleavings {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::sync::explore;
+
+    #[test]
+    fn of_two_that_cancel_one_brings_news_and_both_find_it_void() {
+        explore(3, || {
+            let turns = Arc::new(Turns::default());
+            let turn = turns.open();
+            let cancel = move |turns: &Turns, at| {
+                let news = turns.cancel(turn, Stamp(at));
+                assert!(turns.is_cancelled(turn));
+                u32::from(news)
+            };
+            let other = loom::thread::spawn({
+                let turns = turns.clone();
+                move || cancel(&turns, 5)
+            });
+            let news = cancel(&turns, 6);
+            assert_eq!(news + other.join().unwrap(), 1);
+        });
+    }
+
+    #[test]
+    fn an_effect_that_finds_its_turn_cancelled_is_told() {
+        explore(3, || {
+            let turns = Arc::new(Turns::default());
+            let turn = turns.open();
+            let sink = loom::thread::spawn({
+                let turns = turns.clone();
+                move || {
+                    let is_late = turns.is_cancelled(turn);
+                    turns.effect(turn, Stamp(14));
+                    is_late
+                }
+            });
+            turns.cancel(turn, Stamp(10));
+            let last_effect = if sink.join().unwrap() { &[4][..] } else { &[0, 4] };
+            let told = turns.cancelled()[0].last_effect.0;
+            assert!(last_effect.contains(&told), "{told} ns after the cancel");
+        });
+    }
+
+    #[test]
+    fn a_cancel_is_of_its_turn_alone_when_the_slot_has_come_round() {
+        explore(3, || {
+            let turns = Arc::new(Turns::default());
+            let (first, second) = (turns.open(), turns.open());
+            let other = loom::thread::spawn({
+                let turns = turns.clone();
+                move || turns.cancel(first, Stamp(5))
+            });
+            assert!(!turns.is_cancelled(second));
+            other.join().unwrap();
+            assert!(turns.is_cancelled(first) && !turns.is_cancelled(second));
+        });
     }
 }

@@ -71,6 +71,9 @@ fn own(net: &Net<'_>, leaving: &[usize]) -> Service {
 fn service(net: &Net<'_>, node: usize, lane: &[usize], leaving: &[Vec<usize>], own: &[Service]) -> Service {
     let mut all = Service { time: Some(Nanos::ZERO), open: Vec::new() };
     let mut seen = vec![node];
+    // Looking through `seen` would take a second of a lane of some thousand nodes.
+    let mut is_seen = vec![false; own.len()];
+    is_seen[node] = true;
     let mut next = 0;
     while let Some(&at) = seen.get(next) {
         next += 1;
@@ -78,7 +81,8 @@ fn service(net: &Net<'_>, node: usize, lane: &[usize], leaving: &[Vec<usize>], o
         all.time = all.time.zip(own[at].time).map(|(sum, time)| sum + time);
         for edge in leaving[at].iter().map(|edge| &net.edges[*edge].0).filter(|edge| !edge.feedback) {
             let behind = edge.to.as_ref().map(|to| to.node);
-            seen.extend(behind.filter(|behind| lane[*behind] == lane[node] && !seen.contains(behind)));
+            let behind = behind.filter(|behind| lane[*behind] == lane[node]);
+            seen.extend(behind.filter(|behind| !std::mem::replace(&mut is_seen[*behind], true)));
         }
     }
     all

@@ -10,6 +10,8 @@ use std::{
 
 use crossbeam_queue::ArrayQueue;
 
+#[cfg(loom)]
+use super::modelled_ring as rtrb;
 use super::{EdgeState, packets};
 use crate::{
     file::{Capacity, Full},
@@ -354,7 +356,7 @@ impl<T> CrossRx<T> {
 /// Asks for the cache lines of `packet`, which another core has written, without waiting for them.
 #[inline]
 fn fetch<T>(packet: &Whole<T>) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let start: *const i8 = std::ptr::from_ref(packet).cast();
@@ -364,6 +366,6 @@ fn fetch<T>(packet: &Whole<T>) {
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(line * 64)) };
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(not(target_arch = "x86_64"), miri))]
     let _ = packet;
 }

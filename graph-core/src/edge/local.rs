@@ -13,7 +13,7 @@ use crate::{
     file::{Capacity, Full},
     kind::Trigger,
     lane::{Deck, Place},
-    measure::{Pending, Side},
+    measure::{MEASURED, Pending, Side},
     packet::{Cause, Header, Packet},
     record::Recorder,
     time::{Nanos, Stamp},
@@ -170,8 +170,7 @@ impl<T> Local<T> {
         let age = cause.taken.0.wrapping_sub(cause.origin.0);
         // What is out of order is not short either.
         let is_short = (latency | age) >> u32::BITS == 0;
-        if !is_short
-            || latency >= self.worst_from.get()
+        if MEASURED && (!is_short || latency >= self.worst_from.get())
             || header.held != Nanos::ZERO
             || header.sent != Stamp::ZERO
             || cause.turn.is_some()
@@ -181,7 +180,9 @@ impl<T> Local<T> {
         self.way.set(Way::PlainEmpty);
         self.producer.is_sent();
         self.consumer.take_one();
-        self.pending.put(self.waiting.get(), latency as u32, age as u32);
+        if MEASURED {
+            self.pending.put(self.waiting.get(), latency as u32, age as u32);
+        }
         self.waiting.set(self.waiting.get() + 1);
         if self.waiting.get() == Pending::ROOM {
             self.publish_times();

@@ -1,15 +1,16 @@
 //! Edges: typed, bounded queues from one output to one input.
 
 mod cross;
+#[cfg(all(test, loom))]
+mod interleavings;
 mod link;
 mod local;
+#[cfg(loom)]
+mod modelled_ring;
 mod ring;
 mod wire;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU64, Ordering, fence},
-};
+use std::sync::Arc;
 
 pub(crate) use link::{LocalView, Rx, RxEnd, Tx, TxEnd, link_cross, link_local, local_view};
 pub(crate) use local::{Ends, Local};
@@ -22,6 +23,7 @@ use crate::{
     kind::Trigger,
     measure::{EdgeMeter, Side},
     run::RunCore,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering, fence},
     time::{Nanos, Stamp},
 };
 

@@ -4,17 +4,19 @@
 //! number: the sender leaves the packet's header under it, the receiver finds it there, and the lineage goes on. A
 //! key that is never asked for is a packet that never arrived.
 
-use std::sync::atomic::{AtomicU64, Ordering, fence};
-
 use crate::{
     packet::Header,
+    sync::{
+        atomic::{AtomicU64, Ordering, fence},
+        or_modelled,
+    },
     time::{Nanos, Stamp},
     trail::TrailRef,
     turn::Turn,
 };
 
 /// Keys that are remembered: a key is overwritten by the one this many later.
-pub(super) const SLOTS: usize = 4096;
+pub(super) const SLOTS: usize = or_modelled(4096, 1);
 /// What one of them takes.
 pub(super) const SLOT_BYTES: usize = size_of::<Slot>();
 
@@ -113,5 +115,64 @@ mod tests {
         assert!(table.leave(5 + SLOTS as u64, &Header::default()));
         assert!(table.take(5).is_none());
         assert_eq!((table.give_up(), table.give_up()), (1, 0));
+    }
+}
+
+#[cfg(all(test, loom))]
+mod interleavings {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::sync::explore;
+
+    fn header(seq: u64) -> Header {
+        Header {
+            seq,
+            origin: Stamp(seq),
+            began: Stamp(seq),
+            sent: Stamp(seq),
+            held: Nanos(seq),
+            ..Header::default()
+        }
+    }
+
+    fn is_whole(found: &Header, seq: u64) -> bool {
+        (found.seq, found.origin, found.began, found.sent, found.held)
+            == (seq, Stamp(seq), Stamp(seq), Stamp(seq), Nanos(seq))
+    }
+
+    #[test]
+    fn a_header_is_found_whole_or_not_at_all_and_every_one_is_accounted_for() {
+        explore(3, || {
+            let table = Arc::new(WireTable::default());
+            table.leave(1, &header(1));
+            let sender = loom::thread::spawn({
+                let table = table.clone();
+                move || u64::from(table.leave(2, &header(2)))
+            });
+            let mut taken = 0;
+            for seq in [1, 2] {
+                if let Some(found) = table.take(seq) {
+                    assert!(is_whole(&found, seq), "torn: {found:?}");
+                    taken += 1;
+                }
+            }
+            let lost = sender.join().unwrap();
+            assert_eq!(taken + lost + table.give_up(), 2);
+        });
+    }
+
+    #[test]
+    fn a_header_is_taken_once_though_its_packet_comes_twice() {
+        explore(3, || {
+            let table = Arc::new(WireTable::default());
+            table.leave(1, &header(1));
+            let other = loom::thread::spawn({
+                let table = table.clone();
+                move || u32::from(table.take(1).is_some())
+            });
+            let taken = u32::from(table.take(1).is_some());
+            assert_eq!(taken + other.join().unwrap(), 1);
+        });
     }
 }

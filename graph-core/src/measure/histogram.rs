@@ -20,7 +20,9 @@ pub struct Histogram {
 impl Default for Histogram {
     fn default() -> Histogram {
         Histogram {
-            counts: Box::new(std::array::from_fn(|_| Counter::default())),
+            // SAFETY: all zeroes is a `Counter` of zero. Writing them would touch 18 KB of pages that are mostly never
+            // used, in each measure of each edge.
+            counts: unsafe { Box::new_zeroed().assume_init() },
             sum: Sum::default(),
             max: Counter::default(),
         }

@@ -2,8 +2,9 @@
 
 use super::{
     Hop, Snapshot,
-    counter::{Counter, Sum, Worst},
+    counter::{Counter, Sum},
     recorder::{Keep, Recorder, Times},
+    worst::Worst,
 };
 use crate::{
     budget::{Budget, Evidence, Limit, Measure},
