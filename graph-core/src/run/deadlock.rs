@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, fmt::Write, sync::Arc};
 
+use petgraph::{algo::tarjan_scc, graph::DiGraph};
+
 use crate::{
+    check::Plan,
     edge::EdgeState,
     file::Capacity,
     time::{Nanos, Stamp},
@@ -21,6 +24,22 @@ pub(crate) struct Waits {
     /// How many packets the producer must have room for.
     pub(crate) burst: usize,
     pub(crate) state: Arc<EdgeState>,
+}
+
+/// For each node of the plan the number of its circle: nodes that lead to each other over queues have the same. An edge
+/// between two circles cannot be part of a deadlock.
+pub(crate) fn circles(plan: &Plan) -> Vec<usize> {
+    let queues = plan.edges.iter().filter(|edge| !edge.wire);
+    let ends = queues.filter_map(|edge| Some((edge.from.node as u32, edge.to.as_ref()?.node as u32)));
+    let mut graph = DiGraph::<(), ()>::from_edges(ends);
+    while graph.node_count() < plan.nodes.len() {
+        graph.add_node(());
+    }
+    let mut circles = vec![0; plan.nodes.len()];
+    for (number, circle) in tarjan_scc(&graph).into_iter().enumerate() {
+        circle.into_iter().for_each(|node| circles[node.index()] = number);
+    }
+    circles
 }
 
 /// The cycle of full queues, if there is one, in words.

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     core::{Event, RunCore, Stopper},
-    deadlock::Waits,
+    deadlock::{Waits, circles},
     setup::{CrossRxSetup, LaneSetup, LocalSetup, NodeSetup},
 };
 use crate::{
@@ -83,6 +83,8 @@ struct Preparation<'a> {
     paths: Vec<Arc<PathMeter>>,
     /// Place among the tracked ones of each edge that a path crosses.
     tracked: HashMap<usize, usize>,
+    /// By node.
+    circles: Vec<usize>,
 }
 
 impl<'a> Preparation<'a> {
@@ -123,6 +125,7 @@ impl<'a> Preparation<'a> {
             edges,
             paths,
             tracked,
+            circles: circles(plan),
         }
     }
 
@@ -215,7 +218,7 @@ impl<'a> Preparation<'a> {
             feedback: edge.feedback,
         };
         let state = Arc::new(EdgeState::new(join, queue, self.run.clone()));
-        if queue.full == Full::Block {
+        if queue.full == Full::Block && self.circles[from] == self.circles[to.node] {
             self.run.watch_for_deadlock(Waits {
                 edge: edge.name().to_string(),
                 capacity: queue.capacity,
