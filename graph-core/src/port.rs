@@ -44,7 +44,7 @@ impl<T: Payload> In<T> {
                 let Packet { header, payload } = edge.pop()?;
                 let is_fit = is_fit(&header, ctx.now, &edge.state, &edge.recorder, ctx);
                 let cause = is_fit.then(|| edge.recorder.taken(&header, ctx.now));
-                edge.settle();
+                edge.settle(ctx.now);
                 if let Some(cause) = cause {
                     hold(&cause, &edge.state, ctx);
                     return Some(Taken { payload, cause, header });

@@ -109,12 +109,12 @@ impl Recorder {
         }
     }
 
-    /// Whether a packet that is taken now and belongs to no path is told to the meter and that is all.
-    pub(crate) fn is_plain(&self) -> bool {
+    /// Whether a packet that is taken from `now` on and belongs to no path is told to the meter and that is all.
+    pub(crate) fn is_plain(&self, now: Stamp) -> bool {
         self.tracked.is_none()
             && self.meter.is_plain()
             && self.warming.get() == 0
-            && !self.run.is_warming_up(self.run.clock.now())
+            && !self.run.is_warming_up(now)
     }
 
     /// A packet was dropped instead of taken at `now`.

@@ -115,7 +115,7 @@ impl<T> Local<T> {
     }
 
     /// Whether the edge may go the plain way once its queue is empty.
-    fn may_go_plainly(&self) -> bool {
+    fn may_go_plainly(&self, now: Stamp) -> bool {
         self.triggers()
             && self.state.queue.full == Full::Block
             && !self.state.is_bound_in_time()
@@ -123,7 +123,7 @@ impl<T> Local<T> {
             && self.state.queue.late.is_none()
             && self.producer_node != self.consumer_node
             && !self.state.is_left()
-            && self.recorder.is_plain()
+            && self.recorder.is_plain(now)
     }
 
     fn triggers(&self) -> bool {
@@ -272,9 +272,9 @@ impl<T> Local<T> {
         Some(Packet { header, payload })
     }
 
-    /// After a packet was taken with care: whether the next may go the plain way.
-    pub(crate) fn settle(&self) {
-        if self.is_empty() && !self.is_published.get() && self.may_go_plainly() {
+    /// A packet was taken with care at `now`: the next goes the plain way if it may.
+    pub(crate) fn settle(&self, now: Stamp) {
+        if self.is_empty() && !self.is_published.get() && self.may_go_plainly(now) {
             self.worst_from.set(self.recorder.meter.worst_from());
             self.way.set(Way::PlainEmpty);
         }

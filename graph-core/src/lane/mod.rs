@@ -3,22 +3,30 @@
 //! The lane knows nothing of threads. [`Lane::turn`] runs one step or says until when there is nothing to do; a
 //! thread sleeps then, a simulation moves its clock.
 
+mod attention;
+mod core;
 mod deck;
+mod slot;
 
 use std::{
     any::Any,
-    cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     rc::Rc,
     sync::Arc,
 };
 
-pub(crate) use deck::{Deck, Place};
+use attention::ATTENTION;
+use slot::{State, Supply};
+
+pub(crate) use self::{
+    core::LaneCore,
+    deck::{Deck, Place},
+    slot::Slot,
+};
 
 use crate::{
     adapt::Stepper,
     asset::Assets,
-    bell::{Bell, Waker},
     build::Build,
     context::Ctx,
     error::{BuildError, NodeError},
@@ -26,206 +34,17 @@ use crate::{
     kind::Trigger,
     measure::MEASURED,
     node::Flow,
-    run::{RunCore, SUSPICION},
-    time::{Clock, Nanos, Stamp},
+    run::SUSPICION,
+    time::{Nanos, Stamp},
     wait::Sleep,
-    wire_port::WireInput,
-    wiring::{InputView, OutputView, Queued},
+    wiring::InputView,
 };
-
-/// What the ports and contexts of a lane's nodes share.
-pub(crate) struct LaneCore {
-    pub(crate) clock: Clock,
-    pub(crate) run: Arc<RunCore>,
-    deck: Rc<Deck>,
-    bell: Arc<Bell>,
-    names: Vec<Arc<str>>,
-    /// When each node wants to be stepped.
-    alarms: Vec<Cell<Stamp>>,
-    /// The earliest of them.
-    next_alarm: Cell<Stamp>,
-    /// When the lane looks at what comes from outside of it.
-    attend_at: Cell<Stamp>,
-    /// Causes taken in the step that is running, for the account of a failure.
-    taken: Cell<u64>,
-    /// The node whose modelled work occupies the lane, and until when. Only simulations look at it.
-    pub(crate) occupied: Cell<Option<(usize, Stamp)>>,
-}
-
-impl LaneCore {
-    pub(crate) fn new(run: Arc<RunCore>, deck: Rc<Deck>, bell: Arc<Bell>, names: Vec<Arc<str>>) -> LaneCore {
-        LaneCore {
-            clock: run.clock.clone(),
-            run,
-            deck,
-            bell,
-            alarms: names.iter().map(|_| Cell::new(Stamp::MAX)).collect(),
-            names,
-            next_alarm: Cell::new(Stamp::MAX),
-            attend_at: Cell::new(Stamp::ZERO),
-            taken: Cell::new(0),
-            occupied: Cell::new(None),
-        }
-    }
-
-    pub(crate) fn place(&self, node: usize) -> Rc<Place> {
-        self.deck.place(node).clone()
-    }
-
-    pub(crate) fn name(&self, node: usize) -> &str {
-        &self.names[node]
-    }
-
-    pub(crate) fn waker(&self, node: usize) -> Waker {
-        Waker::new(self.bell.clone(), node)
-    }
-
-    pub(crate) fn wake_at(&self, node: usize, stamp: Stamp) {
-        self.alarms[node].set(stamp);
-        self.next_alarm.set(self.next_alarm.get().min(stamp));
-        self.attend_at.set(self.attend_at.get().min(stamp));
-    }
-
-    #[inline]
-    pub(crate) fn took(&self) {
-        self.taken.set(self.taken.get() + 1);
-    }
-
-    /// A push of this step of `node` overflowed a `full: fail` edge.
-    #[cold]
-    pub(crate) fn overflow(&self, node: usize) {
-        self.deck.place(node).set(Place::OVERFLOWED, true);
-    }
-
-    fn ring_alarms(&self, now: Stamp) {
-        if now < self.next_alarm.get() {
-            return;
-        }
-        let mut next = Stamp::MAX;
-        for (node, alarm) in self.alarms.iter().enumerate() {
-            if alarm.get() <= now {
-                alarm.set(Stamp::MAX);
-                self.deck.mark(node);
-            } else {
-                next = next.min(alarm.get());
-            }
-        }
-        self.next_alarm.set(next);
-    }
-}
 
 /// A node: what every step needs of it, and no more.
 struct Seat {
     place: Rc<Place>,
     stepper: Box<dyn Stepper>,
 }
-
-/// How a node stands.
-pub(crate) struct Slot {
-    place: Rc<Place>,
-    state: State,
-    /// Whether it runs until it is told to stop.
-    is_source: bool,
-    /// Failures in a row.
-    failures: u32,
-    inputs: Vec<Rc<dyn InputView>>,
-    outputs: Vec<Rc<dyn OutputView>>,
-    /// Sockets from other nodes of the graph: a node with one ends by itself, when the other end has, and not by a
-    /// stop.
-    wires: Vec<Rc<WireInput>>,
-    on_error: OnError,
-}
-
-/// What the trigger inputs of a node hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Supply {
-    /// Something to take.
-    Packet,
-    /// Nothing now.
-    Nothing,
-    /// Nothing any more, feedback excepted.
-    Ended,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Running,
-    /// Failed; is made anew at this time.
-    Restarting(Stamp),
-    /// No more input comes.
-    Finishing,
-    /// Emits no more, but not all has been handed over.
-    Closing,
-    Closed,
-}
-
-impl Slot {
-    pub(crate) fn new(
-        place: Rc<Place>,
-        inputs: Vec<Rc<dyn InputView>>,
-        outputs: Vec<Rc<dyn OutputView>>,
-        wires: Vec<Rc<WireInput>>,
-        on_error: OnError,
-    ) -> Slot {
-        let feeds =
-            |input: &&Rc<dyn InputView>| input.state().trigger != Trigger::Latch && !input.state().feedback;
-        let is_source = wires.is_empty() && inputs.iter().filter(feeds).count() == 0;
-        place.set(Place::SPECIAL, is_source);
-        place.set(Place::ASKS_INPUTS, inputs.iter().any(|input| input.must_be_asked()));
-        place.set(Place::ASKS_OUTPUTS, outputs.iter().any(|output| output.must_be_asked()));
-        Slot { place, state: State::Running, is_source, failures: 0, inputs, outputs, wires, on_error }
-    }
-
-    fn has_urgent_packet(&self) -> bool {
-        let urgent = |input: &Rc<dyn InputView>| {
-            input.state().trigger == Trigger::Control && input.look() == Queued::Packet
-        };
-        self.inputs.iter().any(urgent)
-    }
-
-    /// What its trigger inputs hold.
-    fn supply(&self) -> Supply {
-        let (mut packet, mut fed, mut open) = (false, false, false);
-        for input in self.inputs.iter().filter(|input| input.state().trigger != Trigger::Latch) {
-            let queued = input.look();
-            let feedback = input.state().feedback;
-            packet |= queued == Queued::Packet;
-            fed |= !feedback;
-            open |= !feedback && queued != Queued::Ended;
-        }
-        match (packet, fed && !open) {
-            (true, _) => Supply::Packet,
-            (false, true) => Supply::Ended,
-            (false, false) => Supply::Nothing,
-        }
-    }
-
-    fn enter(&mut self, state: State) {
-        self.state = state;
-        let is_running = state == State::Running;
-        self.place.set(Place::DEAF, !is_running);
-        self.place.set(Place::SPECIAL, self.is_source || !is_running || self.failures > 0);
-    }
-
-    /// Lets producers of other lanes know of the room that the step made.
-    fn settle_inputs(&self) {
-        for input in &self.inputs {
-            input.look();
-        }
-    }
-}
-
-/// A busy lane looks so often at what comes from other lanes.
-const ATTENTION: Nanos = Nanos(500);
-
-/// A busy lane looks so often at its descriptors, which is a system call.
-const DESCRIPTORS: Nanos = Nanos::from_micros(50);
-
-/// A spinning lane looks so often at what comes from other lanes before it reads the clock.
-const LOOKS_A_READING: u32 = 16;
-
-/// A busy lane tells so often what its meters do not know yet.
-const PUBLICATION: Nanos = Nanos::from_millis(1);
 
 /// After so many looks at what comes from outside, one step goes not to the node that is nearest to a sink but to the one
 /// whose turn it is, so that a node that always has something to do starves nobody.
@@ -411,74 +230,6 @@ impl Lane {
         self.stepped(node, Err(error));
     }
 
-    /// Sleeps until `until` or a ring. With a spin, the lane spins for so long before it sleeps, and wakes so much
-    /// before `until` to spin up to it.
-    fn rest(&mut self, until: Stamp) {
-        self.publish();
-        let until = until.min(self.suspect_at);
-        let until_sleep = self.now + self.spin;
-        self.spin_until(until.min(until_sleep));
-        let wake = if until == Stamp::MAX { until } else { until - self.spin };
-        if self.core.deck.any() {
-            return;
-        }
-        if self.now < wake && self.core.bell.doze() {
-            // Announced: from here on whoever sends rings, and what was sent before is seen.
-            if !self.hears_from_outside() {
-                let core = &self.core;
-                self.sleep.sleep(self.now, wake, |node| core.deck.mark(node));
-            }
-            self.core.bell.rise();
-            self.look_at_clock();
-        }
-        if self.spin > Nanos::ZERO && self.now >= wake {
-            self.spin_until(until);
-        }
-    }
-
-    /// Looks for something to do until `until`.
-    fn spin_until(&mut self, until: Stamp) {
-        while self.now < until {
-            // The clock costs as much as several looks.
-            for _ in 0..LOOKS_A_READING {
-                if self.hears_from_outside() {
-                    // It is all known that there is to know.
-                    if MEASURED {
-                        self.now = self.core.clock.now();
-                    }
-                    self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
-                    return;
-                }
-            }
-            std::hint::spin_loop();
-            let core = &self.core;
-            self.sleep.look(|node| core.deck.mark(node));
-            if core.bell.has_rung() || core.deck.any() {
-                return;
-            }
-            self.now = self.core.clock.now();
-        }
-    }
-
-    /// Marks the nodes that have packets from other lanes. Returns whether there is one.
-    fn hears_from_outside(&self) -> bool {
-        let deck = &self.core.deck;
-        let mut heard = false;
-        for (node, view) in &self.from_outside {
-            if !deck.place(*node).is_any(Place::DEAF) && view.has_packet() {
-                deck.mark(*node);
-                heard = true;
-            }
-        }
-        heard
-    }
-
-    /// Time has passed: a sleep, or other lanes' steps in a simulation.
-    pub(crate) fn look_at_clock(&mut self) -> Stamp {
-        self.now = self.core.clock.now_ordered();
-        self.now
-    }
-
     /// Ends all nodes where they stand, and the run with them, so that no other lane waits for this one.
     pub(crate) fn abandon(&mut self) {
         self.core.run.stop();
@@ -528,40 +279,6 @@ impl Lane {
             None => return Progress::Idle(self.core.next_alarm.get()),
         }
         Progress::Stepped
-    }
-
-    /// Marks the nodes that have something to do for a reason outside of this lane.
-    #[inline(never)]
-    fn attend(&mut self) {
-        self.stepping = NOBODY;
-        let Lane { core, now, .. } = self;
-        core.bell.answer(|word, bits| core.deck.mark_word(word, bits));
-        core.ring_alarms(*now);
-        if *now >= self.descriptors_at {
-            self.sleep.look(|node| core.deck.mark(node));
-            self.descriptors_at = *now + DESCRIPTORS;
-        }
-        if *now >= self.publish_at {
-            self.publish();
-        }
-        self.hears_from_outside();
-        self.until_fair = self.until_fair.saturating_sub(1);
-        self.picks_with_care |= self.until_fair == 0;
-        self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
-    }
-
-    /// Tells the meters what they do not know yet, and now and then looks for a deadlock.
-    pub(crate) fn publish(&mut self) {
-        self.publish_at = self.now + PUBLICATION;
-        // A node alone has outputs whose other ends are no node's.
-        self.core.deck.publish(|edge| self.locals.get(edge).into_iter().for_each(|edge| edge.publish()));
-        if self.now >= self.suspect_at {
-            let is_kept = self.seats.iter().any(|seat| seat.place.is_any(Place::REFUSED));
-            self.suspect_at = if is_kept { self.now + SUSPICION } else { Stamp::MAX };
-            if is_kept {
-                self.core.run.end_if_deadlocked(self.now);
-            }
-        }
     }
 
     #[inline(always)]
