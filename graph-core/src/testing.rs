@@ -56,6 +56,7 @@ use crate::{
     payload::Payload,
     record::Recorder,
     registry::Registry,
+    report::{Machine, Report, Run},
     run::{Event, Failure, Note, Outcome, RunCore, prepare},
     time::{Clock, Nanos, Stamp},
     trail::Trails,
@@ -415,6 +416,25 @@ impl Simulated {
     pub fn edge(&self, name: &str) -> &EdgeMeter {
         let edge = self.plan.edges.iter().position(|edge| edge.name() == name);
         &self.outcome.edges[edge.unwrap_or_else(|| panic!("no edge {name}"))]
+    }
+
+    /// What is to be said of the run, of no machine in particular.
+    pub fn report(&self) -> Report {
+        Run {
+            plan: &self.plan,
+            edges: &self.outcome.edges,
+            paths: &self.outcome.paths,
+            benches: &[],
+            overheads: &[],
+            machine: Machine::default(),
+            elapsed: self.outcome.elapsed,
+            interactions: self.outcome.interactions.clone(),
+            interrupted: false,
+            simulation: None,
+            notes: Vec::new(),
+            failures: self.outcome.failures.clone(),
+        }
+        .report()
     }
 
     /// The meter of the path of that name.

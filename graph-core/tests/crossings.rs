@@ -3,8 +3,10 @@
 //!
 //! `CROSSINGS=100000000 cargo test --release -p graph-core --test crossings -- --nocapture` is the long run.
 
+#[path = "support/allocations.rs"]
+mod allocations;
+
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
     fmt::Write,
     sync::{
         Arc, LazyLock,
@@ -12,34 +14,13 @@ use std::{
     },
 };
 
+use allocations::ALLOCATIONS;
 use graph_core::{
     Build, BuildError, Clock, Cx, Flow, Kind, NoAssets, NodeError, Payload, Registry, Sink, SinkCx, Source,
     Stamp, Transform, budget::Measure, run::prepare, testing::plan,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-/// Counts what is allocated while packets flow.
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call is handed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Packets of a run, unless `CROSSINGS` says otherwise.
 const PACKETS: u64 = 100_000;

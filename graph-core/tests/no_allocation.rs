@@ -1,44 +1,18 @@
 //! After warm-up the runtime allocates nothing per packet: inside a lane, between lanes, with paths, a fan-out and
 //! every overflow policy.
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicU64, Ordering},
-};
+#[path = "support/allocations.rs"]
+mod allocations;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use allocations::ALLOCATIONS;
 use graph_core::{
     Build, BuildError, Cx, Flow, Kind, NodeError, Registry, Sink, SinkCx, Source, Stamp, Transform, payload,
     testing,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call is handed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise is handed on.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[derive(Clone)]
 struct Number(u64);

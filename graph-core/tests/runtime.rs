@@ -6,31 +6,12 @@ use graph_core::{
     Nanos,
     budget::{Measure, Stat, Verdict, exit},
     measure::Counts,
-    report::{Machine, Report, Run},
     testing::{Simulated, simulate},
 };
 use support::registry;
 
 fn run(text: &str) -> Simulated {
     simulate(text, &registry())
-}
-
-fn report(run: &Simulated) -> Report {
-    Run {
-        plan: &run.plan,
-        edges: &run.outcome.edges,
-        paths: &run.outcome.paths,
-        benches: &[],
-        overheads: &[],
-        machine: Machine::default(),
-        elapsed: run.outcome.elapsed,
-        interactions: run.outcome.interactions.clone(),
-        interrupted: false,
-        simulation: None,
-        notes: Vec::new(),
-        failures: run.outcome.failures.clone(),
-    }
-    .report()
 }
 
 /// A source of 20 numbers, one a millisecond, and a sink that takes 4 ms over each.
@@ -88,7 +69,7 @@ fn an_edge_that_must_not_overflow_ends_the_run() {
     let [failure] = run.outcome.failures.as_slice() else { panic!("{:?}", run.outcome.failures) };
     assert!(failure.fatal && failure.message.contains("full: fail"), "{failure:?}");
     assert!(counts(&run).balance());
-    assert_eq!(report(&run).exit_code(), exit::NODE_FAILED);
+    assert_eq!(run.report().exit_code(), exit::NODE_FAILED);
 }
 
 #[test]
@@ -129,9 +110,9 @@ fn dropped_packets_are_over_every_limit_unless_drops_are_limited() {
             )"#
         ))
     };
-    assert_eq!(report(&lossy("max: \"1 s\"")).verdict, Verdict::Fail);
-    assert_eq!(report(&lossy("max: \"1 s\", drops: \"90 %\"")).verdict, Verdict::Pass);
-    assert_eq!(report(&lossy("max: \"1 s\", drops: \"1 %\"")).verdict, Verdict::Fail);
+    assert_eq!(lossy("max: \"1 s\"").report().verdict, Verdict::Fail);
+    assert_eq!(lossy("max: \"1 s\", drops: \"90 %\"").report().verdict, Verdict::Pass);
+    assert_eq!(lossy("max: \"1 s\", drops: \"1 %\"").report().verdict, Verdict::Fail);
 }
 
 #[test]
@@ -196,7 +177,7 @@ fn a_cancel_overtakes_what_is_queued() {
 
 #[test]
 fn cancelled_packets_are_counted_apart_and_not_judged() {
-    assert_eq!(report(&barge_in()).verdict, Verdict::Pass);
+    assert_eq!(barge_in().report().verdict, Verdict::Pass);
 }
 
 #[test]
@@ -228,14 +209,14 @@ fn a_node_that_fails_ends_the_run_with_its_name_and_words() {
     assert_eq!((failure.fatal, failure.lost), (true, 1));
     assert_eq!(run.edge("slow.out -> tell.in").counts().taken, 3);
     assert!(run.outcome.edges.iter().all(|edge| edge.counts().balance()));
-    assert_eq!(report(&run).exit_code(), exit::NODE_FAILED);
+    assert_eq!(run.report().exit_code(), exit::NODE_FAILED);
 }
 
 #[test]
 fn a_node_that_panics_fails_like_any_other() {
     let run = failing("fail", "panics_at: 3");
     assert!(run.outcome.failures[0].message.contains("the number is doomed"), "{:?}", run.outcome.failures);
-    assert_eq!(report(&run).exit_code(), exit::NODE_FAILED);
+    assert_eq!(run.report().exit_code(), exit::NODE_FAILED);
 }
 
 #[test]
@@ -243,7 +224,7 @@ fn a_node_may_lose_the_packet_in_hand_and_go_on() {
     let run = failing("skip", "fails_at: 3");
     assert_eq!(run.edge("slow.out -> tell.in").counts().taken, 9);
     assert_eq!((run.outcome.failures[0].fatal, run.outcome.failures[0].lost), (false, 1));
-    assert_eq!(report(&run).exit_code(), exit::OK);
+    assert_eq!(run.report().exit_code(), exit::OK);
 }
 
 #[test]
@@ -404,7 +385,7 @@ fn no_data_never_passes() {
             },
             edges: [(from: "every", to: "tell", budget: (max: "1 s"))],
         )"#);
-    let report = report(&run);
+    let report = run.report();
     assert_eq!((report.verdict, report.exit_code()), (Verdict::NoData, exit::UNDECIDED));
 }
 
