@@ -4,46 +4,20 @@
 //! not on this machine is left out, and said so. Throughput is microseconds of real time a second: at 1 Melem/s the
 //! node keeps pace with its stream, at 100 Melem/s it is a hundred times faster.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{env, sync::Arc, time::Duration};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use graph_core::{
-    Assets, BuildError, Clock,
+    AssetsIn, Clock, asset_folder,
     bench::{Bench, Place},
 };
 
-/// The assets that are on this machine.
-struct Cache(PathBuf);
-
-impl Assets for Cache {
-    fn path(&self, name: &str) -> Result<PathBuf, BuildError> {
-        Ok(self.0.join(name))
-    }
-
-    fn base(&self) -> &Path {
-        &self.0
-    }
-}
-
-/// As the command finds it: `GRAPHRUN_ASSETS`, or the user's cache.
-fn cache() -> PathBuf {
-    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("GRAPHRUN_ASSETS")
-        .or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("graphrun/assets")))
-        .or_else(|| variable("HOME").map(|home| home.join(".cache/graphrun/assets")))
-        .unwrap_or_default()
-}
-
 fn nodes(criterion: &mut Criterion) {
     let registry = graph_nodes::registry();
+    let folder = asset_folder(|name| env::var_os(name)).unwrap_or_default();
     for kind in registry.kinds() {
         let dir = tempfile::tempdir().expect("a folder for the sample");
-        let place = Place { dir: dir.path().into(), assets: Arc::new(Cache(cache())) };
+        let place = Place { dir: dir.path().into(), assets: Arc::new(AssetsIn(folder.clone())) };
         let mut bench = match Bench::new(&registry, kind.kind, None, place, Clock::monotonic()) {
             Ok(bench) => bench,
             Err(error) => {

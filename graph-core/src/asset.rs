@@ -1,6 +1,9 @@
 //! Files that nodes need: models, tokenizers, libraries.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -68,6 +71,28 @@ pub(crate) fn locate(assets: &dyn Assets, asset: &AssetRef) -> Result<PathBuf, B
     }
 }
 
+/// Where a user's assets are kept: `$GRAPHRUN_ASSETS`, else `$XDG_CACHE_HOME/graphrun/assets`, else
+/// `~/.cache/graphrun/assets`; `None` where the environment names none of these. `variable` looks one up.
+pub fn asset_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    set("GRAPHRUN_ASSETS").or_else(|| Some(cache()?.join("graphrun/assets")))
+}
+
+/// Assets that lie in a folder, each under its own name; nobody has looked whether they are what they should be.
+#[derive(Clone, Debug)]
+pub struct AssetsIn(pub PathBuf);
+
+impl Assets for AssetsIn {
+    fn path(&self, name: &str) -> Result<PathBuf, BuildError> {
+        Ok(self.0.join(name))
+    }
+
+    fn base(&self) -> &Path {
+        &self.0
+    }
+}
+
 /// No assets: only paths can be named.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoAssets;
@@ -87,5 +112,22 @@ mod tests {
         assert_eq!(AssetRef::new("asset:vad").parts(), Some(("vad", "")));
         assert_eq!(AssetRef::new("asset:cards/de/1.wav").parts(), Some(("cards", "de/1.wav")));
         assert_eq!(AssetRef::new("models/vad.onnx").name(), None);
+    }
+
+    fn folder_of(variables: &[(&str, &str)]) -> Option<PathBuf> {
+        asset_folder(|name| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| value.into()))
+    }
+
+    #[test]
+    fn the_cache_is_where_the_most_particular_variable_says() {
+        let all = [("GRAPHRUN_ASSETS", "/a"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")];
+        assert_eq!(folder_of(&all), Some("/a".into()));
+        assert_eq!(folder_of(&all[1..]), Some("/x/graphrun/assets".into()));
+        assert_eq!(folder_of(&all[2..]), Some("/h/.cache/graphrun/assets".into()));
+        assert_eq!(
+            folder_of(&[("GRAPHRUN_ASSETS", ""), ("HOME", "/h")]),
+            Some("/h/.cache/graphrun/assets".into())
+        );
+        assert_eq!(folder_of(&[]), None);
     }
 }

@@ -40,7 +40,7 @@ mod wait;
 mod wire_port;
 mod wiring;
 
-pub use asset::{AssetRef, Assets, NoAssets};
+pub use asset::{AssetRef, Assets, AssetsIn, NoAssets, asset_folder};
 pub use bell::Waker;
 pub use build::{Build, Counter};
 pub use context::{Ctx, Cx, SinkCx};

@@ -2,24 +2,17 @@
 
 use std::{env, path::PathBuf};
 
-use graph_core::AssetRef;
+use graph_core::{AssetRef, asset_folder};
 
 /// The path of an asset, in the folder that `GRAPHRUN_ASSETS` names or in the user's cache.
 ///
 /// # Panics
 /// When it is absent: a test that needs a model does not pass without it.
 pub(crate) fn asset(name: &str) -> PathBuf {
-    let path = folder().join(name);
+    let folder = asset_folder(|name| env::var_os(name));
+    let path = folder.expect("one of GRAPHRUN_ASSETS, XDG_CACHE_HOME and HOME is set").join(name);
     assert!(path.exists(), "{} is missing: run graphrun assets pull", path.display());
     path
-}
-
-fn folder() -> PathBuf {
-    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("GRAPHRUN_ASSETS")
-        .or_else(|| variable("XDG_CACHE_HOME").map(|cache| cache.join("graphrun/assets")))
-        .or_else(|| variable("HOME").map(|home| home.join(".cache/graphrun/assets")))
-        .expect("one of GRAPHRUN_ASSETS, XDG_CACHE_HOME and HOME is set")
 }
 
 /// The same as a parameter.

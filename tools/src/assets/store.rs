@@ -6,12 +6,12 @@
 
 use std::{
     env,
-    ffi::OsString,
     fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
+use graph_core::asset_folder;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -48,7 +48,7 @@ impl Store {
     /// # Errors
     /// [`AssetError::NoCache`] when the environment names no place.
     pub fn shipped() -> Result<Self, AssetError> {
-        let root = cache_root(|name| env::var_os(name)).ok_or(AssetError::NoCache)?;
+        let root = asset_folder(|name| env::var_os(name)).ok_or(AssetError::NoCache)?;
         let clients = Clients::in_path(env::var_os("PATH").unwrap_or_default());
         Ok(Self::new(Catalogue::shipped().clone(), root, clients, DERIVERS))
     }
@@ -206,32 +206,9 @@ fn sums(asset: &Asset) -> String {
     asset.content.parts().iter().map(line).collect()
 }
 
-fn cache_root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let set = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
-    set("GRAPHRUN_ASSETS").or_else(|| Some(cache()?.join("graphrun/assets")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn root_of(variables: &[(&str, &str)]) -> Option<PathBuf> {
-        cache_root(|name| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| value.into()))
-    }
-
-    #[test]
-    fn the_cache_is_where_the_most_particular_variable_says() {
-        let all = [("GRAPHRUN_ASSETS", "/a"), ("XDG_CACHE_HOME", "/x"), ("HOME", "/h")];
-        assert_eq!(root_of(&all), Some("/a".into()));
-        assert_eq!(root_of(&all[1..]), Some("/x/graphrun/assets".into()));
-        assert_eq!(root_of(&all[2..]), Some("/h/.cache/graphrun/assets".into()));
-        assert_eq!(
-            root_of(&[("GRAPHRUN_ASSETS", ""), ("HOME", "/h")]),
-            Some("/h/.cache/graphrun/assets".into())
-        );
-        assert_eq!(root_of(&[]), None);
-    }
 
     #[test]
     fn no_more_is_read_of_a_file_than_shows_that_it_is_too_long() {
