@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use super::{
-    load::{Disk, Files},
+    load::{self, Disk},
     raw::Item,
     reader::{Fields, Reader},
     units,
@@ -20,13 +20,9 @@ use crate::{
 /// # Errors
 /// Everything that is wrong with it.
 pub fn costs(path: &Path) -> Result<Costs, Diagnostics> {
-    let unreadable = |error: &dyn std::fmt::Display| {
-        let message = format!("{} cannot be read: {error}", path.display());
-        Diagnostics::from(Diagnostic::new(&codes::UNREADABLE, message))
-    };
-    let bytes = Disk.read(path).map_err(|error| unreadable(&error))?;
-    let text = String::from_utf8(bytes).map_err(|_| unreadable(&"it is not UTF-8 text"))?;
-    costs_of(&Source::new(path, text))
+    let missing = "check the path; `--costs-template` writes a costs file to be filled in";
+    let source = load::source(&Disk, path, missing).map_err(|diagnostic| Diagnostics::from(*diagnostic))?;
+    costs_of(&source)
 }
 
 /// As [`costs`], of a text that is read already.

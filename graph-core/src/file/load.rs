@@ -113,41 +113,16 @@ impl Loader<'_> {
     }
 
     fn read(&mut self, path: &Path, at: Option<&Span>) -> Option<Arc<Source>> {
-        let bytes = match self.files.read(path) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                let why = match error.kind() {
-                    io::ErrorKind::NotFound => "there is no such file".to_owned(),
-                    io::ErrorKind::PermissionDenied => "reading it is not permitted".to_owned(),
-                    io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
-                    _ => error.to_string(),
-                };
-                let what = format!("{} cannot be read: {why}", path.display());
-                let help = match (error.kind(), at) {
-                    (io::ErrorKind::NotFound, Some(_)) => {
-                        "paths are relative to the folder of the file that includes"
-                    }
-                    (io::ErrorKind::NotFound, None) => {
-                        "check the path; `graphrun new graph` writes a first graph"
-                    }
-                    (io::ErrorKind::IsADirectory, _) => "name a file in that folder",
-                    _ => "check that it is a readable text file",
-                };
-                self.complain(Diagnostic::new(&codes::UNREADABLE, what).help(help), at);
-                return None;
-            }
+        let missing = match at {
+            Some(_) => "paths are relative to the folder of the file that includes",
+            None => "check the path; `graphrun new graph` writes a first graph",
         };
-        match String::from_utf8(bytes) {
-            Ok(text) => Some(Source::new(path, text.strip_prefix('\u{feff}').unwrap_or(&text))),
-            Err(error) => {
-                let good = error.utf8_error().valid_up_to();
-                let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                let source = Source::new(path, text);
-                let diagnostic =
-                    Diagnostic::new(&codes::UNREADABLE, format!("byte {} is not UTF-8 text", good + 1))
-                        .at(&Span::new(&source, good..good + 1))
-                        .help("save the file as UTF-8");
-                self.diagnostics.push(diagnostic);
+        match source(self.files, path, missing) {
+            Ok(source) => Some(source),
+            Err(diagnostic) => {
+                // One with a place has it in the file itself.
+                let at = at.filter(|_| diagnostic.span.is_none());
+                self.complain(*diagnostic, at);
                 None
             }
         }
@@ -160,6 +135,33 @@ impl Loader<'_> {
         });
     }
 }
+
+/// The text of a file. `missing` is what to do where there is no such file.
+pub(super) fn source(files: &dyn Files, path: &Path, missing: &str) -> Result<Arc<Source>, Box<Diagnostic>> {
+    let bytes = files.read(path).map_err(|error| {
+        let (why, help) = match error.kind() {
+            io::ErrorKind::NotFound => ("there is no such file".to_owned(), missing),
+            io::ErrorKind::IsADirectory => ("it is a folder".to_owned(), "name a file in that folder"),
+            io::ErrorKind::PermissionDenied => ("reading it is not permitted".to_owned(), READABLE),
+            _ => (error.to_string(), READABLE),
+        };
+        let what = format!("{} cannot be read: {why}", path.display());
+        Box::new(Diagnostic::new(&codes::UNREADABLE, what).help(help))
+    })?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Source::new(path, text.strip_prefix('\u{feff}').unwrap_or(&text))),
+        Err(error) => {
+            let good = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            let source = Source::new(path, text);
+            let what = format!("byte {} is not UTF-8 text", good + 1);
+            let diagnostic = Diagnostic::new(&codes::UNREADABLE, what).help("save the file as UTF-8");
+            Err(Box::new(diagnostic.at(&Span::new(&source, good..good + 1))))
+        }
+    }
+}
+
+const READABLE: &str = "check that it is a readable text file";
 
 /// The path without `.` and without `folder/..`, so that one file has one name.
 fn tidy(path: &Path) -> PathBuf {
