@@ -15,9 +15,12 @@ use crate::{
 };
 
 /// A node and its ports as a lane sees them.
+///
+/// A step that fails leaves [the reason](crate::lane::LaneCore::fail) with its lane and returns `None`, so that what every
+/// step returns fits a register.
 pub(crate) trait Stepper {
-    fn step(&mut self, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError>;
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError>;
+    fn step(&mut self, ctx: &mut Ctx<'_>) -> Option<Flow>;
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Option<Flow>;
     /// Makes the node anew, with the ports it has.
     fn remake(&mut self, build: &mut Build<'_>) -> Result<(), BuildError>;
 }
@@ -44,12 +47,16 @@ pub(crate) fn make<N: Node>(
 }
 
 impl<N: Node> Stepper for Stepped<N> {
-    fn step(&mut self, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        self.node.as_mut().ok_or_else(gone)?.step(&mut self.ports, ctx)
+    fn step(&mut self, ctx: &mut Ctx<'_>) -> Option<Flow> {
+        let Some(node) = &mut self.node else { return ctx.told(Err(gone())) };
+        let result = node.step(&mut self.ports, ctx);
+        ctx.told(result)
     }
 
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
-        self.node.as_mut().ok_or_else(gone)?.finish(&mut self.ports, ctx)
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Option<Flow> {
+        let Some(node) = &mut self.node else { return ctx.told(Err(gone())) };
+        let result = node.finish(&mut self.ports, ctx);
+        ctx.told(result)
     }
 
     fn remake(&mut self, build: &mut Build<'_>) -> Result<(), BuildError> {
@@ -129,7 +136,9 @@ impl<T: Transform> AsTransform<T> {
         out: &mut Out<T::Out>,
         ctx: &mut Ctx<'_>,
     ) -> Result<(), NodeError> {
-        match input.take(ctx) {
+        let taken = input.take(ctx);
+        input.settle(ctx);
+        match taken {
             Some(taken) => self.0.process(taken.payload, &mut Cx { ctx, out }),
             None => Ok(()),
         }
@@ -151,6 +160,7 @@ impl<T: Transform> Node for AsTransform<T> {
 
     #[inline]
     fn step(&mut self, (input, out): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+        out.prefetch();
         let plainly =
             input.take_plainly(ctx, |ctx, payload, _| self.0.process(payload, &mut Cx { ctx, out }));
         match plainly {
@@ -176,7 +186,11 @@ impl<T: Sink> Node for AsSink<T> {
     #[inline]
     fn step(&mut self, (input, done): &mut Self::Ports, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
         let taken = match input.take_plainly(ctx, |_, payload, cause| (payload, cause)) {
-            None => input.take(ctx).map(|taken| (taken.payload, taken.cause)),
+            None => {
+                let taken = input.take(ctx);
+                input.settle(ctx);
+                taken.map(|taken| (taken.payload, taken.cause))
+            }
             plainly => plainly,
         };
         if let Some((payload, cause)) = taken {

@@ -3,7 +3,9 @@
 use std::ops::{Deref, DerefMut};
 
 use crate::{
+    error::NodeError,
     lane::LaneCore,
+    node::Flow,
     packet::Cause,
     payload::Payload,
     port::Out,
@@ -84,6 +86,25 @@ impl<'a> Ctx<'a> {
     /// Tells whoever watches the run, such as "heard" and the words. Never blocks; dropped when nobody keeps up.
     pub fn tell(&mut self, turn: Turn, label: &'static str, text: &str) {
         self.core.run.tell(self.core.name(self.node), turn, label, text);
+    }
+
+    /// What a step came to, as its lane is told.
+    #[inline(always)]
+    pub(crate) fn told(&self, result: Result<Flow, NodeError>) -> Option<Flow> {
+        match result {
+            Ok(flow) => Some(flow),
+            Err(error) => {
+                self.core.fail(error);
+                None
+            }
+        }
+    }
+
+    /// Makes the first packet of a step the one in hand.
+    #[inline(always)]
+    pub(crate) fn took_first(&mut self, cause: &Cause) {
+        self.core.took_first();
+        self.cause = Some(*cause);
     }
 
     #[inline(always)]

@@ -26,6 +26,7 @@ mod node;
 mod packet;
 pub mod payload;
 mod port;
+mod prefetch;
 mod record;
 mod registry;
 pub mod report;

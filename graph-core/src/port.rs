@@ -2,7 +2,7 @@
 
 use crate::{
     context::Ctx,
-    edge::{EdgeState, Rx, Tx},
+    edge::{EdgeState, Local, Rx, Tx},
     kind::Trigger,
     measure::{MEASURED, Side},
     packet::{Cause, Header, Packet},
@@ -44,7 +44,6 @@ impl<T: Payload> In<T> {
                 let Packet { header, payload } = edge.pop()?;
                 let is_fit = is_fit(&header, ctx.now, &edge.state, &edge.recorder, ctx);
                 let cause = is_fit.then(|| edge.recorder.taken(&header, ctx.now));
-                edge.settle(ctx.now);
                 if let Some(cause) = cause {
                     hold(&cause, &edge.state, ctx);
                     return Some(Taken { payload, cause, header });
@@ -64,7 +63,7 @@ impl<T: Payload> In<T> {
         }
     }
 
-    /// Takes the next packet where nothing is to be looked at on the way, and gives it to `plainly` at once,
+    /// Takes the first packet of a step where nothing is to be looked at on the way, and gives it to `plainly` at once,
     /// so that it is not moved more than once. Otherwise [`In::take`] is to be tried.
     #[inline(always)]
     pub(crate) fn take_plainly<R>(
@@ -79,6 +78,14 @@ impl<T: Payload> In<T> {
             return Some(plainly(ctx, payload, cause));
         }
         None
+    }
+
+    /// The node takes a packet in every step that finds one, so that the next may go the plain way.
+    #[inline(never)]
+    pub(crate) fn settle(&self, ctx: &Ctx<'_>) {
+        if let Some(Rx::Local(edge)) = &self.0 {
+            edge.settle(ctx.now);
+        }
     }
 
     /// Whether a packet is queued.
@@ -169,13 +176,19 @@ pub(crate) struct Emitter {
 }
 
 impl Emitter {
+    /// The number of the next packet.
+    #[inline(always)]
+    fn next(&mut self) -> u64 {
+        let seq = self.seq;
+        self.seq += 1;
+        seq
+    }
+
     /// The header of the next packet, whose `sent` is not known yet.
     #[inline(always)]
     pub(crate) fn header(&mut self, cause: &Cause, held: Nanos) -> Header {
-        let seq = self.seq;
-        self.seq += 1;
         Header {
-            seq,
+            seq: self.next(),
             origin: cause.origin,
             began: cause.taken,
             sent: Stamp::ZERO,
@@ -188,18 +201,39 @@ impl Emitter {
 
 impl<T: Payload> Out<T> {
     pub(crate) fn new(mut edges: Vec<Tx<T>>) -> Out<T> {
+        if edges.len() > 1 {
+            edges.iter().for_each(Tx::shares);
+        }
         let last = edges.pop();
         Out { last, others: edges.into(), emitter: Emitter::default() }
+    }
+
+    /// Asks for what the next packet looks at.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        if let Some(Tx::Local(edge)) = &self.last {
+            edge.prefetch();
+        }
     }
 
     /// Emits a packet due to the packet in hand: of those taken in this step, the one with the oldest origin. With
     /// none in hand it is due to itself, now.
     #[inline(always)]
     pub fn emit(&mut self, ctx: &mut Ctx<'_>, payload: T) {
-        match &ctx.cause {
-            Some(cause) => self.put(ctx, cause, Nanos::ZERO, payload),
-            None => self.put(ctx, &Cause::from_origin(ctx.now), Nanos::ZERO, payload),
+        // Only one call where anything is to be looked at, so that a small node's `process` is inlined into its step.
+        if let Some(cause) = &ctx.cause
+            && let Some(edge) = plain(&self.last, cause, Nanos::ZERO)
+        {
+            edge.push_plainly(cause, self.emitter.next(), payload);
+        } else {
+            self.emit_with_care(ctx, payload);
         }
+    }
+
+    #[inline(never)]
+    fn emit_with_care(&mut self, ctx: &mut Ctx<'_>, payload: T) {
+        let cause = ctx.cause.unwrap_or_else(|| Cause::from_origin(ctx.now));
+        self.put_with_care(ctx, &cause, Nanos::ZERO, payload);
     }
 
     /// Emits data that came to exist on this host at `origin`. For sources.
@@ -216,12 +250,8 @@ impl<T: Payload> Out<T> {
 
     #[inline(always)]
     fn put(&mut self, ctx: &Ctx<'_>, cause: &Cause, held: Nanos, payload: T) {
-        // Seen alone, so that the header is written once and where it belongs.
-        if let Some(Tx::Local(edge)) = &self.last
-            && edge.pushes_plainly()
-            && self.others.is_empty()
-        {
-            edge.push_plainly(self.emitter.header(cause, held), payload);
+        if let Some(edge) = plain(&self.last, cause, held) {
+            edge.push_plainly(cause, self.emitter.next(), payload);
         } else {
             self.put_with_care(ctx, cause, held, payload);
         }
@@ -241,6 +271,17 @@ impl<T: Payload> Out<T> {
     /// Whether an edge leaves here.
     pub fn is_connected(&self) -> bool {
         self.last.is_some()
+    }
+}
+
+/// The edge that takes a packet without a look at anything, if there is one.
+#[inline(always)]
+fn plain<'a, T>(last: &'a Option<Tx<T>>, cause: &Cause, held: Nanos) -> Option<&'a Local<T>> {
+    match last {
+        Some(Tx::Local(edge)) if edge.pushes_plainly() && held == Nanos::ZERO && !cause.turn.is_some() => {
+            Some(edge)
+        }
+        _ => None,
     }
 }
 

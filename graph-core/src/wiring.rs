@@ -46,6 +46,8 @@ pub(crate) trait InputView {
     /// Whether only [`InputView::look`] tells, and not the lane's [`Place`](crate::lane::Place) of the node.
     fn must_be_asked(&self) -> bool;
     fn state(&self) -> &EdgeState;
+    /// The node does not step at once with the packet that has just come, or not as usual.
+    fn put_off(&self) {}
     /// Tells the meter what it does not know yet.
     fn publish(&self);
     /// Its number among the edges inside the lane, if it is one.

@@ -17,6 +17,7 @@ use crate::{
     file::{Capacity, Full},
     measure::Side,
     packet::Packet,
+    prefetch::prefetch,
     record::Recorder,
     time::Stamp,
     wiring::{InputView, OutputView, Queued},
@@ -340,7 +341,7 @@ impl<T> CrossRx<T> {
     #[inline]
     fn fetch_front(&mut self) -> bool {
         match &mut self.ring {
-            RxRing::Spsc(ring) => ring.peek().map(fetch).is_ok(),
+            RxRing::Spsc(ring) => ring.peek().map(prefetch).is_ok(),
             RxRing::Steal(ring) => !ring.is_empty(),
         }
     }
@@ -351,21 +352,4 @@ impl<T> CrossRx<T> {
             RxRing::Steal(ring) => ring.is_empty(),
         }
     }
-}
-
-/// Asks for the cache lines of `packet`, which another core has written, without waiting for them.
-#[inline]
-fn fetch<T>(packet: &Whole<T>) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start: *const i8 = std::ptr::from_ref(packet).cast();
-        // Of a large payload the front is enough to begin with.
-        for line in 0..size_of::<Whole<T>>().div_ceil(64).min(4) {
-            // SAFETY: the address is inside of a live packet; the instruction reads nothing that the program sees.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(line * 64)) };
-        }
-    }
-    #[cfg(any(not(target_arch = "x86_64"), miri))]
-    let _ = packet;
 }

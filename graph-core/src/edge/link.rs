@@ -39,6 +39,13 @@ impl<T: 'static> Tx<T> {
         }
     }
 
+    /// The producer gives other edges the same packets.
+    pub(crate) fn shares(&self) {
+        if let Tx::Local(edge) = self {
+            edge.shares();
+        }
+    }
+
     pub(crate) fn view(&self) -> Rc<dyn OutputView> {
         match self {
             Tx::Local(edge) => edge.clone(),

@@ -15,8 +15,11 @@ use crate::{
     lane::{Deck, Place},
     measure::{MEASURED, Pending, Side},
     packet::{Cause, Header, Packet},
+    prefetch::prefetch,
     record::Recorder,
-    time::{Nanos, Stamp},
+    time::Stamp,
+    trail::TrailRef,
+    turn::Turn,
     wiring::{InputView, OutputView, Queued},
 };
 
@@ -27,37 +30,71 @@ pub(super) const SPARE: usize = 2;
 ///
 /// A packet's `sent` is the end of the step that emitted it, which is not known before. Until the producer's next step it
 /// is zero, and the producer's [`Place`] has the stamp.
-// In the order in which a hop uses it, so that a small packet crosses in four cache lines.
+// In the order in which a hop uses it: all that the plain way looks at but payload and times is one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Local<T> {
     way: Cell<Way>,
-    /// Of packets taken plainly, how many the meter does not know of.
+    /// Packets that went plainly and that the meter does not know of.
     waiting: Cell<u32>,
-    /// Packets sent that the meter does not know of.
-    sent: Cell<u64>,
-    /// Of the oldest packet.
-    header: Cell<Header>,
-    /// `None` where the queue is empty.
-    payload: Cell<Option<T>>,
-    producer: Rc<Place>,
-    consumer: Rc<Place>,
     deck: Rc<Deck>,
     consumer_node: usize,
     /// From which latency on a packet may be among the worst.
     worst_from: Cell<u64>,
-    /// Their times.
+    /// Of the packet that goes plainly.
+    plain: PlainHeader,
+    /// `None` where the queue is empty.
+    payload: Cell<Option<T>>,
+    /// Times of those that wait.
     pending: Pending,
+    producer: Rc<Place>,
+    consumer: Rc<Place>,
+    /// Of the oldest packet, where it does not go plainly.
+    header: Cell<Header>,
+    /// Packets sent with care that the meter does not know of.
+    sent: Cell<u64>,
     /// Packets queued, where the way does not tell.
     length: Cell<u32>,
     /// With so many packets the edge keeps its producer from stepping.
     full_at: Cell<u32>,
     is_published: Cell<bool>,
+    /// Whether its packets go over other edges too.
+    is_shared: Cell<bool>,
     number: usize,
     producer_node: usize,
     burst: Cell<usize>,
     pub(crate) recorder: Recorder,
     rest: RefCell<VecDeque<Packet<T>>>,
     pub(crate) state: Arc<EdgeState>,
+}
+
+/// What a [`Header`] says of a packet that goes the plain way.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct PlainHeader {
+    origin: Cell<Stamp>,
+    began: Cell<Stamp>,
+    trail: Cell<TrailRef>,
+    seq: Cell<u64>,
+}
+
+impl PlainHeader {
+    #[inline(always)]
+    fn set(&self, cause: &Cause, seq: u64) {
+        self.origin.set(cause.origin);
+        self.began.set(cause.taken);
+        self.trail.set(cause.trail);
+        self.seq.set(seq);
+    }
+
+    fn whole(&self) -> Header {
+        Header {
+            seq: self.seq.get(),
+            origin: self.origin.get(),
+            began: self.began.get(),
+            trail: self.trail.get(),
+            ..Header::default()
+        }
+    }
 }
 
 /// How the next packet goes over an edge.
@@ -93,18 +130,20 @@ impl<T> Local<T> {
         Local {
             way: Cell::new(Way::Careful),
             waiting: Cell::new(0),
-            sent: Cell::new(0),
-            header: Cell::default(),
+            plain: PlainHeader::default(),
             payload: Cell::new(None),
+            pending: Pending::new(),
             producer: deck.place(producer).clone(),
             consumer: deck.place(consumer).clone(),
             deck,
             consumer_node: consumer,
             worst_from: Cell::new(0),
-            pending: Pending::new(),
+            header: Cell::default(),
+            sent: Cell::new(0),
             length: Cell::new(0),
             full_at: Cell::new(u32::MAX),
             is_published: Cell::new(true),
+            is_shared: Cell::new(false),
             number,
             producer_node: producer,
             burst: Cell::new(1),
@@ -122,6 +161,7 @@ impl<T> Local<T> {
             && self.full_at.get() > 1
             && self.state.queue.late.is_none()
             && self.producer_node != self.consumer_node
+            && !self.is_shared.get()
             && !self.state.is_left()
             && self.recorder.is_plain(now)
     }
@@ -140,46 +180,50 @@ impl<T> Local<T> {
         }
     }
 
-    /// Whether [`Local::push_plainly`] will do.
+    /// The producer gives other edges the same packets.
+    pub(crate) fn shares(&self) {
+        self.is_shared.set(true);
+    }
+
+    /// Asks for what [`Local::push_plainly`] looks at.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.way);
+        prefetch(&self.payload);
+    }
+
+    /// Whether [`Local::push_plainly`] will do for a packet of no turn of which nothing was held.
     #[inline(always)]
     pub(crate) fn pushes_plainly(&self) -> bool {
-        self.way.get() == Way::PlainEmpty
+        self.way.get() == Way::PlainEmpty && self.deck.is_free()
     }
 
-    /// Queues a packet whose `sent` is the end of this step.
+    /// Queues a packet whose `sent` is the end of this step. Its consumer is the next to step, or else the packet is
+    /// [put off](InputView::put_off), so that nothing is counted here.
     #[inline(always)]
-    pub(crate) fn push_plainly(&self, header: Header, payload: T) {
+    pub(crate) fn push_plainly(&self, cause: &Cause, seq: u64, payload: T) {
         self.way.set(Way::PlainOne);
-        self.sent.set(self.sent.get() + 1);
-        self.header.set(header);
+        self.plain.set(cause, seq);
         self.payload.set(Some(payload));
-        self.producer.is_unsent();
-        self.consumer.queue_one();
-        self.deck.hand_over_to(self.consumer_node);
+        self.deck.hand_over_at_once(self.consumer_node);
     }
 
-    /// Takes the packet where the edge goes the plain way; the payload is then [there](Local::payload) to be taken.
+    /// Takes the first packet of a step where the edge goes the plain way; the payload is then [there](Local::payload) to
+    /// be taken.
     #[inline(always)]
     pub(crate) fn take_plainly(&self, ctx: &mut Ctx<'_>) -> Option<Cause> {
         if self.way.get() != Way::PlainOne {
             return None;
         }
-        let header = self.header.get();
-        let cause = header.cause(ctx.now);
-        let latency = cause.taken.0.wrapping_sub(header.began.0);
+        let PlainHeader { origin, began, trail, .. } = &self.plain;
+        let cause = Cause { origin: origin.get(), turn: Turn::NONE, taken: ctx.now, trail: trail.get() };
+        let latency = cause.taken.0.wrapping_sub(began.get().0);
         let age = cause.taken.0.wrapping_sub(cause.origin.0);
         // What is out of order is not short either.
-        let is_short = (latency | age) >> u32::BITS == 0;
-        if MEASURED && (!is_short || latency >= self.worst_from.get())
-            || header.held != Nanos::ZERO
-            || header.sent != Stamp::ZERO
-            || cause.turn.is_some()
-        {
+        if MEASURED && (latency >= self.worst_from.get() || age > u64::from(u32::MAX)) {
             return None;
         }
         self.way.set(Way::PlainEmpty);
-        self.producer.is_sent();
-        self.consumer.take_one();
         if MEASURED {
             self.pending.put(self.waiting.get(), latency as u32, age as u32);
         }
@@ -187,7 +231,7 @@ impl<T> Local<T> {
         if self.waiting.get() == Pending::ROOM {
             self.publish_times();
         }
-        ctx.took(&cause);
+        ctx.took_first(&cause);
         Some(cause)
     }
 
@@ -199,9 +243,16 @@ impl<T> Local<T> {
 
     /// Leaves the plain way.
     fn take_care(&self) {
-        if self.way.get() != Way::Careful {
-            self.length.set(u32::from(self.way.get() == Way::PlainOne));
-            self.way.set(Way::Careful);
+        match self.way.replace(Way::Careful) {
+            Way::Careful => {}
+            Way::PlainEmpty => self.length.set(0),
+            Way::PlainOne => {
+                self.length.set(1);
+                self.header.set(self.plain.whole());
+                self.sent.set(self.sent.get() + 1);
+                self.producer.is_unsent();
+                self.consumer.queue_one();
+            }
         }
     }
 
@@ -275,7 +326,7 @@ impl<T> Local<T> {
     /// A packet was taken with care at `now`: the next goes the plain way if it may.
     pub(crate) fn settle(&self, now: Stamp) {
         if self.is_empty() && !self.is_published.get() && self.may_go_plainly(now) {
-            self.worst_from.set(self.recorder.meter.worst_from());
+            self.worst_from.set(self.recorder.meter.worst_from().min(u32::MAX.into()));
             self.way.set(Way::PlainEmpty);
         }
     }
@@ -305,7 +356,9 @@ impl<T> Local<T> {
 
     #[inline(never)]
     fn publish_times(&self) {
-        self.pending.publish(self.waiting.take(), &self.recorder.meter);
+        let packets = self.waiting.take();
+        self.state.meter.sent(packets.into());
+        self.pending.publish(packets, &self.recorder.meter);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -341,6 +394,12 @@ impl<T> InputView for Local<T> {
 
     fn state(&self) -> &EdgeState {
         &self.state
+    }
+
+    fn put_off(&self) {
+        if self.way.get() == Way::PlainOne {
+            self.take_care();
+        }
     }
 
     fn publish(&self) {

@@ -104,7 +104,10 @@ impl Lane {
         }
         self.hears_from_outside();
         self.until_fair = self.until_fair.saturating_sub(1);
-        self.picks_with_care |= self.until_fair == 0;
+        if self.until_fair == 0 {
+            self.picks_with_care = true;
+            self.core.deck.hold();
+        }
         self.core.attend_at.set((self.now + self.attention).min(self.core.next_alarm.get()));
     }
 

@@ -5,6 +5,7 @@ use std::{cell::Cell, rc::Rc, sync::Arc};
 use super::{Deck, Place};
 use crate::{
     bell::{Bell, Waker},
+    error::NodeError,
     run::RunCore,
     time::{Clock, Stamp},
 };
@@ -24,6 +25,8 @@ pub(crate) struct LaneCore {
     pub(super) attend_at: Cell<Stamp>,
     /// Causes taken in the step that is running, for the account of a failure.
     pub(super) taken: Cell<u64>,
+    /// Why the step that ran last failed.
+    pub(super) failure: Cell<Option<NodeError>>,
     /// The node whose modelled work occupies the lane, and until when. Only simulations look at it.
     pub(crate) occupied: Cell<Option<(usize, Stamp)>>,
 }
@@ -40,6 +43,7 @@ impl LaneCore {
             next_alarm: Cell::new(Stamp::MAX),
             attend_at: Cell::new(Stamp::ZERO),
             taken: Cell::new(0),
+            failure: Cell::new(None),
             occupied: Cell::new(None),
         }
     }
@@ -65,6 +69,18 @@ impl LaneCore {
     #[inline]
     pub(crate) fn took(&self) {
         self.taken.set(self.taken.get() + 1);
+    }
+
+    /// As [`LaneCore::took`], for the first packet of a step.
+    #[inline]
+    pub(crate) fn took_first(&self) {
+        self.taken.set(1);
+    }
+
+    /// The step that is running fails for this reason.
+    #[cold]
+    pub(crate) fn fail(&self, error: NodeError) {
+        self.failure.set(Some(error));
     }
 
     /// A push of this step of `node` overflowed a `full: fail` edge.

@@ -14,7 +14,7 @@ use crate::time::Stamp;
 pub(crate) struct Deck {
     /// The node that was marked first in this step; no bit is set for it.
     next: Cell<usize>,
-    /// No node before this one has its bit set.
+    /// No node before this one has its bit set, and none steps without a look at the bits from this one on.
     lowest: Cell<usize>,
     /// One bit for so many words of `ready`, set where one of them is not zero.
     summary: Cell<u64>,
@@ -33,7 +33,7 @@ const NOBODY: usize = usize::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct Place {
     /// What the lane has to see to before or after a step, and seldom has: the constants below.
-    flags: Cell<u8>,
+    flags: Cell<u16>,
     /// Packets that wait on trigger inputs from this lane.
     queued: Cell<u32>,
     /// Edges inside the lane that keep the node from stepping.
@@ -46,35 +46,51 @@ pub(crate) struct Place {
 
 impl Place {
     /// It is a source, or not running, or has failed.
-    pub(crate) const SPECIAL: u8 = 1;
+    pub(crate) const SPECIAL: u16 = 1;
     /// An edge inside the lane keeps it from stepping.
-    pub(crate) const FULL: u8 = 1 << 1;
+    pub(crate) const FULL: u16 = 1 << 1;
     /// It wanted to step and an output had no room.
-    pub(crate) const REFUSED: u8 = 1 << 2;
+    pub(crate) const REFUSED: u16 = 1 << 2;
     /// Outputs must be asked whether they have room.
-    pub(crate) const ASKS_OUTPUTS: u8 = 1 << 3;
+    pub(crate) const ASKS_OUTPUTS: u16 = 1 << 3;
     /// Inputs must be asked whether they hold packets.
-    pub(crate) const ASKS_INPUTS: u8 = 1 << 4;
+    pub(crate) const ASKS_INPUTS: u16 = 1 << 4;
     /// An input has ended, so that all of them may have.
-    pub(crate) const ENDING: u8 = 1 << 5;
+    pub(crate) const ENDING: u16 = 1 << 5;
     /// A push of its step overflowed a `full: fail` edge.
-    pub(crate) const OVERFLOWED: u8 = 1 << 6;
+    pub(crate) const OVERFLOWED: u16 = 1 << 6;
     /// A packet from another lane is no reason to step.
-    pub(crate) const DEAF: u8 = 1 << 7;
+    pub(crate) const DEAF: u16 = 1 << 7;
+
+    /// Packets wait on trigger inputs from this lane.
+    const QUEUED: u16 = 1 << 8;
+    /// Packets that it has sent do not know yet when its step ended.
+    const UNSENT: u16 = 1 << 9;
 
     #[inline]
-    pub(crate) fn is_any(&self, flags: u8) -> bool {
+    pub(crate) fn is_any(&self, flags: u16) -> bool {
         self.flags.get() & flags != 0
     }
 
-    /// Whether there is nothing to see to.
+    /// Whether there is nothing to see to before a step.
     #[inline]
-    pub(super) fn is_clear(&self) -> bool {
-        self.flags.get() == 0
+    pub(super) fn may_step(&self) -> bool {
+        !self.is_any(!Place::QUEUED)
+    }
+
+    /// Whether there is nothing to see to after one.
+    #[inline]
+    pub(super) fn is_done(&self) -> bool {
+        !self.is_any(!Place::UNSENT)
+    }
+
+    /// Whether there is nothing to see to after one but that more packets wait.
+    pub(super) fn is_done_with_one(&self) -> bool {
+        !self.is_any(!(Place::UNSENT | Place::QUEUED))
     }
 
     #[inline]
-    pub(crate) fn set(&self, flags: u8, on: bool) {
+    pub(crate) fn set(&self, flags: u16, on: bool) {
         let others = self.flags.get() & !flags;
         self.flags.set(if on { others | flags } else { others });
     }
@@ -86,20 +102,17 @@ impl Place {
     }
 
     /// A packet that it sent does not know yet when the step ended.
-    #[inline]
     pub(crate) fn is_unsent(&self) {
-        self.unsent.set(self.unsent.get() + 1);
+        self.count(&self.unsent, Place::UNSENT, 1);
     }
 
     /// One of them does now.
-    #[inline]
     pub(crate) fn is_sent(&self) {
-        self.unsent.set(self.unsent.get() - 1);
+        self.count(&self.unsent, Place::UNSENT, -1);
     }
 
-    #[inline]
     pub(super) fn has_unsent(&self) -> bool {
-        self.unsent.get() > 0
+        self.is_any(Place::UNSENT)
     }
 
     #[inline]
@@ -107,19 +120,17 @@ impl Place {
         self.ended.set(now);
     }
 
-    #[inline]
     pub(crate) fn queue_one(&self) {
-        self.queued.set(self.queued.get() + 1);
+        self.count(&self.queued, Place::QUEUED, 1);
     }
 
-    #[inline]
     pub(crate) fn take_one(&self) {
-        self.queued.set(self.queued.get() - 1);
+        self.count(&self.queued, Place::QUEUED, -1);
     }
 
-    #[inline]
-    pub(super) fn has_queued(&self) -> bool {
-        self.queued.get() > 0
+    fn count(&self, counter: &Cell<u32>, flag: u16, by: i32) {
+        counter.set(counter.get().wrapping_add_signed(by));
+        self.set(flag, counter.get() > 0);
     }
 
     /// An edge inside the lane keeps the node from stepping from now on, or does not any more.
@@ -151,13 +162,23 @@ impl Deck {
         &self.places[node]
     }
 
+    /// Whether no packet has come to any node in this step.
+    #[inline(always)]
+    pub(crate) fn is_free(&self) -> bool {
+        self.next.get() == NOBODY
+    }
+
+    /// Marks the first node that a packet has come to in this step.
+    #[inline(always)]
+    pub(crate) fn hand_over_at_once(&self, node: usize) {
+        self.next.set(node);
+    }
+
     /// Marks a node that a packet has come to.
-    #[inline]
     pub(crate) fn hand_over_to(&self, node: usize) {
-        let next = self.next.get();
-        if next == NOBODY {
+        if self.is_free() {
             self.next.set(node);
-        } else if next != node {
+        } else if self.next.get() != node {
             self.mark(node);
         }
     }
@@ -196,18 +217,30 @@ impl Deck {
         self.next.get() != NOBODY || self.summary.get() != 0
     }
 
-    /// Takes the mark off the node that is nearest to a sink.
-    #[inline(always)]
-    pub(super) fn take_first(&self) -> Option<usize> {
-        let next = self.next.replace(NOBODY);
-        if next < self.lowest.get() {
-            return Some(next);
-        }
-        self.take_first_bit(next)
+    /// The node that was marked first in this step.
+    pub(super) fn next(&self) -> Option<usize> {
+        (!self.is_free()).then_some(self.next.get())
     }
 
-    #[inline(never)]
-    fn take_first_bit(&self, next: usize) -> Option<usize> {
+    /// Takes the mark off the node that was marked first in this step, where it is the nearest to a sink.
+    #[inline(always)]
+    pub(super) fn take_next(&self) -> Option<usize> {
+        let next = self.next.get();
+        if next < self.lowest.get() {
+            self.next.set(NOBODY);
+            return Some(next);
+        }
+        None
+    }
+
+    /// No node is to step without a look at the bits.
+    pub(super) fn hold(&self) {
+        self.lowest.set(0);
+    }
+
+    /// Takes the mark off the node that is nearest to a sink.
+    pub(super) fn take_first(&self) -> Option<usize> {
+        let next = self.next.replace(NOBODY);
         let first = self.first_bit();
         self.lowest.set(first);
         if next < first {

@@ -34,6 +34,7 @@ use crate::{
     kind::Trigger,
     measure::MEASURED,
     node::Flow,
+    prefetch::prefetch,
     run::SUSPICION,
     time::{Nanos, Stamp},
     wait::Sleep,
@@ -283,39 +284,55 @@ impl Lane {
 
     #[inline(always)]
     fn pick(&mut self) -> Option<usize> {
-        if self.picks_with_care {
-            return self.pick_with_care();
+        match self.core.deck.take_next() {
+            None => self.pick_with_care(),
+            next => next,
         }
-        self.core.deck.take_first()
     }
 
     #[inline(never)]
     fn pick_with_care(&mut self) -> Option<usize> {
         let deck = &self.core.deck;
-        let mut marked = self.controlled.iter().copied().filter(|&node| deck.is_marked(node));
-        if let Some(urgent) = marked.find(|&node| self.slots[node].has_urgent_packet()) {
-            deck.take(urgent);
-            return Some(urgent);
+        if let Some(next) = deck.next() {
+            // It may not be the one to step.
+            self.slots[next].inputs.iter().for_each(|input| input.put_off());
         }
-        if self.until_fair > 0 {
+        if !self.picks_with_care {
             return deck.take_first();
         }
-        self.until_fair = LOOKS_BETWEEN_TURNS;
-        self.picks_with_care = !self.controlled.is_empty();
-        let node = deck.take_from(self.fair)?;
-        self.fair = node + 1;
-        Some(node)
+        let mut marked = self.controlled.iter().copied().filter(|&node| deck.is_marked(node));
+        let picked = if let Some(urgent) = marked.find(|&node| self.slots[node].has_urgent_packet()) {
+            deck.take(urgent);
+            Some(urgent)
+        } else if self.until_fair > 0 {
+            deck.take_first()
+        } else {
+            self.until_fair = LOOKS_BETWEEN_TURNS;
+            self.picks_with_care = !self.controlled.is_empty();
+            let picked = deck.take_from(self.fair);
+            self.fair = picked.map_or(self.fair, |node| node + 1);
+            picked
+        };
+        if self.picks_with_care {
+            deck.hold();
+        }
+        picked
     }
 
     #[inline(always)]
     fn step(&mut self, node: usize) {
         let seat = &mut self.seats[node];
-        if !seat.place.is_clear() || seat.place.has_unsent() {
+        if !seat.place.may_step() {
             return self.step_with_care(node);
         }
         self.stepping = node;
         self.core.taken.set(0);
-        let result = seat.stepper.step(&mut Ctx::new(&self.core, node, self.now));
+        // Whom it feeds is mostly the one before it.
+        if let Some(likely) = self.seats.get(node.wrapping_sub(1)) {
+            prefetch(&*likely.stepper);
+        }
+        let seat = &mut self.seats[node];
+        let flow = seat.stepper.step(&mut Ctx::new(&self.core, node, self.now));
         if MEASURED || self.unread.is_multiple_of(16) {
             self.now = self.core.clock.now();
         }
@@ -323,19 +340,16 @@ impl Lane {
             self.unread = self.unread.wrapping_add(1);
         }
         seat.place.end_step(self.now);
-        if seat.place.is_clear() && matches!(result, Ok(Flow::Idle)) {
-            if seat.place.has_queued() {
-                self.core.deck.mark(node);
-            }
-            return;
+        if !seat.place.is_done() || flow != Some(Flow::Idle) {
+            self.told(node, flow);
         }
-        self.stepped(node, result);
     }
 
     #[inline(never)]
     fn step_with_care(&mut self, node: usize) {
         self.stepping = NOBODY;
         let slot = &mut self.slots[node];
+        slot.inputs.iter().for_each(|input| input.put_off());
         if slot.state == State::Running && slot.is_source && self.core.run.is_stopping() {
             slot.enter(State::Finishing);
         }
@@ -354,11 +368,7 @@ impl Lane {
         }
     }
 
-    fn call(
-        &mut self,
-        node: usize,
-        call: impl FnOnce(&mut dyn Stepper, &mut Ctx<'_>) -> Result<Flow, NodeError>,
-    ) {
+    fn call(&mut self, node: usize, call: impl FnOnce(&mut dyn Stepper, &mut Ctx<'_>) -> Option<Flow>) {
         let slot = &mut self.slots[node];
         if slot.place.has_unsent() {
             // The end of the step before is known, and will not be any more after this one.
@@ -368,10 +378,10 @@ impl Lane {
         self.stepping = node;
         self.core.taken.set(0);
         let stepper = &mut *self.seats[node].stepper;
-        let result = call(stepper, &mut Ctx::new(&self.core, node, self.now));
+        let flow = call(stepper, &mut Ctx::new(&self.core, node, self.now));
         self.now = self.core.clock.now();
         slot.place.end_step(self.now);
-        self.stepped(node, result);
+        self.told(node, flow);
     }
 
     /// Whether the outputs have room for a step; if not, the node is marked when they have.
@@ -393,8 +403,19 @@ impl Lane {
         room
     }
 
-    /// A step of `node` is over that is not simply that.
+    /// A step of `node` is over after which it is not simply done.
     #[inline(never)]
+    fn told(&mut self, node: usize, flow: Option<Flow>) {
+        if flow == Some(Flow::Idle) && self.seats[node].place.is_done_with_one() {
+            return self.core.deck.mark(node);
+        }
+        let failure =
+            || self.core.failure.take().unwrap_or_else(|| NodeError::new("failed and did not say why"));
+        let result = flow.ok_or_else(failure);
+        self.stepped(node, result);
+    }
+
+    /// Acts on what a step of `node` led to.
     fn stepped(&mut self, node: usize, mut result: Result<Flow, NodeError>) {
         self.stepping = NOBODY;
         let slot = &mut self.slots[node];

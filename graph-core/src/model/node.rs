@@ -17,7 +17,7 @@ use crate::{
     adapt::{AnyParams, Stepper},
     build::Build,
     context::Ctx,
-    error::{BuildError, NodeError},
+    error::BuildError,
     kind::{PortRole, Trigger},
     node::Flow,
     packet::Cause,
@@ -352,16 +352,16 @@ impl ModelNode {
 }
 
 impl Stepper for ModelNode {
-    fn step(&mut self, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+    fn step(&mut self, ctx: &mut Ctx<'_>) -> Option<Flow> {
         for latch in &mut self.latches {
             latch.latest(ctx);
         }
         if let Some(flow) = self.go_on(ctx) {
-            return Ok(flow);
+            return Some(flow);
         }
         if std::mem::take(&mut self.is_at_work) {
             // What is next is the lane's choice.
-            return Ok(Flow::Again);
+            return Some(Flow::Again);
         }
         let held_until = self.release(ctx);
         let model = self.model.clone();
@@ -373,28 +373,28 @@ impl Stepper for ModelNode {
             self.begin(cause, ctx);
             let flow = self.go_on(ctx);
             self.is_at_work = flow.is_some();
-            return Ok(flow.unwrap_or(Flow::Again));
+            return Some(flow.unwrap_or(Flow::Again));
         }
         if self.is_cut_off() || self.due == Some(Stamp::MAX) {
-            return Ok(Flow::Done);
+            return Some(Flow::Done);
         }
         let arrivals = self.inputs.iter().filter_map(|(input, _)| input.next());
         if let Some(next) = arrivals.chain(held_until).chain(self.due).min() {
             ctx.wake_at(next);
         }
-        Ok(Flow::Idle)
+        Some(Flow::Idle)
     }
 
-    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Result<Flow, NodeError> {
+    fn finish(&mut self, ctx: &mut Ctx<'_>) -> Option<Flow> {
         if let Some(flow) = self.go_on(ctx) {
-            return Ok(flow);
+            return Some(flow);
         }
         match self.release(ctx) {
             Some(next) => {
                 ctx.wake_at(next);
-                Ok(Flow::Idle)
+                Some(Flow::Idle)
             }
-            None => Ok(Flow::Done),
+            None => Some(Flow::Done),
         }
     }
 
