@@ -40,20 +40,25 @@ impl Histogram {
         }
     }
 
-    /// Records samples whose sum is below 2^64. Only one thread may do so. Returns the largest.
+    /// Records samples of two measures, whose sums are below 2^64, in turn: counting into one waits for the sample before,
+    /// which the other uses. Only one thread may do so. Returns the largest of each.
     #[inline(always)]
-    pub(super) fn record_all(&self, samples: impl Iterator<Item = u64>) -> u64 {
-        let (mut sum, mut max) = (0, 0);
-        for nanos in samples {
-            self.counts[bucket(nanos)].add(1);
-            sum += nanos;
-            max = max.max(nanos);
+    pub(super) fn record_pairs(both: [&Histogram; 2], samples: impl Iterator<Item = [u32; 2]>) -> [u64; 2] {
+        let (mut sums, mut largest) = ([0; 2], [0; 2]);
+        for pair in samples {
+            for (measure, nanos) in pair.into_iter().map(u64::from).enumerate() {
+                both[measure].counts[bucket(nanos)].add(1);
+                sums[measure] += nanos;
+                largest[measure] = nanos.max(largest[measure]);
+            }
         }
-        self.sum.add(sum);
-        if max > self.max.get() {
-            self.max.set(max);
+        for (histogram, (sum, max)) in both.into_iter().zip(sums.into_iter().zip(largest)) {
+            histogram.sum.add(sum);
+            if max > histogram.max.get() {
+                histogram.max.set(max);
+            }
         }
-        max
+        largest
     }
 
     /// What was recorded so far.

@@ -115,9 +115,14 @@ impl Recorder {
 
     /// Records packets by latency and age.
     pub(crate) fn record_plainly(&self, times: &[Cell<[u32; 2]>]) {
-        for (place, measure) in [Measure::Latency, Measure::Age].into_iter().enumerate() {
-            if let Some(series) = &self.series[measure as usize] {
-                series.record_all(times.iter().map(|times| u64::from(times.get()[place])));
+        if let [Some(latency), Some(age)] =
+            [Measure::Latency, Measure::Age].map(|measure| &self.series[measure as usize])
+        {
+            let both = [latency, age];
+            let largest =
+                Histogram::record_pairs(both.map(|series| &series.histogram), times.iter().map(Cell::get));
+            for (place, series) in both.into_iter().enumerate() {
+                series.recorded(largest[place], times.iter().map(|times| u64::from(times.get()[place])));
             }
         }
     }
@@ -257,9 +262,9 @@ impl Series {
         }
     }
 
+    /// The histogram was told of these samples; the largest is `max`.
     #[inline(always)]
-    fn record_all(&self, nanos: impl Iterator<Item = u64> + Clone) {
-        let max = self.histogram.record_all(nanos.clone());
+    fn recorded(&self, max: u64, nanos: impl Iterator<Item = u64> + Clone) {
         for limit in self.limits.iter().filter(|limit| max > limit.limit) {
             limit.over.add(nanos.clone().filter(|nanos| *nanos > limit.limit).count() as u64);
         }
